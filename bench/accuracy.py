@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the rounding errors of sums, products and what is made of them, beside other engines.
+"""Measures the rounding errors of sums, products and ops that use them, beside other engines.
 
     ./dev bench accuracy                          every op, dtype and length, all engines
     ./dev bench accuracy dot cumsum --lengths 1000 1000000 --dtypes float32
@@ -292,7 +292,7 @@ def torch_engine(np, dtype):
 def treadle_engine(np, dtype, tier="jit", threads=2):
     import treadle
 
-    def widened(g, x):  # as JAX and PyTorch compute what is made of several ops
+    def widened(g, x):  # as JAX and PyTorch compute functions of several ops
         return g.cast(x, "float32") if dtype.endswith("16") else x
 
     def logsumexp(g, x):

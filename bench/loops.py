@@ -19,7 +19,7 @@ import sys
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["TREADLE_CACHE_DIR"] = "off"  # what is compiled is compiled here
+os.environ["TREADLE_CACHE_DIR"] = "off"  # nothing is loaded from the cache
 
 import models
 import numpy as np

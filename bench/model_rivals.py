@@ -19,7 +19,7 @@ OPSET = 17
 class Model:
     folder: pathlib.Path
     inputs: dict  # of the first call, by name
-    outputs: dict  # what it should give
+    outputs: dict  # the expected outputs
 
 
 def tensorflow(model, threads, compiles=False):

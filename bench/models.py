@@ -44,7 +44,7 @@ def treadle_call(model, threads, tier="auto"):
     call = lambda: signature(**model.inputs)  # noqa: E731
     if not agrees(call(), model.outputs):
         sys.exit(f"bench: {model.folder.name}: the outputs differ from what they should be")
-    call()  # what is called again is compiled
+    call()  # repeated calls use compiled code
     while loaded.session.is_compiling:
         call()
     return call

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-os.environ["TREADLE_CACHE_DIR"] = "off"  # what is compiled is compiled here
+os.environ["TREADLE_CACHE_DIR"] = "off"  # nothing is loaded from the cache
 
 import torch
 from torch import nn

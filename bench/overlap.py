@@ -120,7 +120,7 @@ def by_pytorch(graph, costs, buckets):
         copy.deepcopy(graph),
         collective_bucketing=buckets,
         custom_runtime_estimation=estimate,
-        compute_estimator="benchmark",  # what asks `estimate` first
+        compute_estimator="benchmark",  # this estimator calls `estimate` first
         max_memory_increase_gb=None,
         max_memory_increase_ratio=None,
     )

@@ -3,8 +3,8 @@ Explorer on the same file, in the same headless Chromium.
 
     ./dev bench view MODEL...
 
-A model is a .pb or .pbtxt of a GraphDef. Each program starts its server anew for every try, so the
-time holds all that it does: starting, reading the graph, sending the page, layout, and drawing.
+A model is a .pb or .pbtxt of a GraphDef. Each program starts its server again for every try, so the
+time includes everything: starting, reading the graph, sending the page, layout, and drawing.
 "picture" begins when the browser asks for the page. Where a program asks first whether it shall
 draw so many nodes, the answer is yes. Prints the median of the tries; '-' means no picture in the
 time given.

@@ -31,7 +31,7 @@ import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["TREADLE_CACHE_DIR"] = "off"  # what is compiled is compiled here
+os.environ["TREADLE_CACHE_DIR"] = "off"  # nothing is loaded from the cache
 
 import numpy as np
 import rivals

@@ -688,7 +688,7 @@ def run_length(text):
     return lax.scan(step, (jnp.int32(-1), jnp.int32(-1), empty, empty), text)[0][1:]
 
 
-# --- what found something since ------------------------------------------------------------------
+# --- programs that found bugs since --------------------------------------------------------------
 
 
 @program(normal(8))

@@ -280,7 +280,7 @@ def greedy_attention(embedding, wq, wk, wv, wo, token):
     return tokens.stack()
 
 
-# --- what found something since ------------------------------------------------------------------
+# --- programs that found bugs since --------------------------------------------------------------
 
 
 @program(normal(2))

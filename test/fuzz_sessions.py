@@ -109,7 +109,7 @@ class Node:
         return serialize([*self.rest, [2, 2, self.op], *inputs, *attrs])
 
 
-# --- what goes wrong ------------------------------------------------------------------------------
+# --- faults ------------------------------------------------------------------------------
 
 # Fields of AttrValue and of TensorProto.
 LIST, TEXT, INT, FLOAT, BOOL, TYPE, SHAPE, TENSOR = 1, 2, 3, 4, 5, 6, 7, 8
@@ -233,7 +233,7 @@ def constants(nodes):
 
 
 def mutate(rng, graph):
-    """The graph with a few changes; functions stay as they are."""
+    """Returns the graph with a few changes; functions are unchanged."""
     fields = parse(graph)
     nodes = [Node(value) for number, _, value in fields if number == 1]
     if not nodes:
@@ -359,7 +359,7 @@ def run_one(name, graph, calls, seed, save=None):
         took = time.process_time() - start  # of two threads
         if took > 2 * TIMEOUT + 4:
             return f"worked for {took:.1f} s, with a timeout of {TIMEOUT} s"
-        if is_late:  # what follows may wait for what this call did not do
+        if is_late:  # later calls may wait for effects that this one lacks
             break
     return ""
 

@@ -1,7 +1,7 @@
 """Exports JAX programs family by family: python3 jax_families.py FOLDER [NAME...], with JAX.
 
-What it writes is what jax_programs.py writes; those are programs as people put them together,
-these go through the functions of each family, with the types and the options that they have.
+It writes the same files as jax_programs.py. Those programs are like ones that people write; these
+cover the functions of each family, with their types and options.
 """
 
 import sys
@@ -1984,7 +1984,7 @@ case("fft_f64", lambda x: jnp.fft.rfft(x), R.standard_normal(8), x64=True)
 case("dct", lambda x: jsp.fft.dct(x), f(8))
 case("stft", lambda x: jnp.abs(jsp.signal.stft(x, nperseg=8)[2]), f(32))
 
-# --- what lowering leaves in the text ------------------------------------------------------------
+# --- ops that lowering leaves in the text --------------------------------------------------------
 
 case("barriers", lambda x: lax.optimization_barrier((x, (x + 1, x * 2))), f(3))
 case(

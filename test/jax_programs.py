@@ -1,6 +1,6 @@
 """Exports common JAX programs: python3 jax_programs.py FOLDER [NAME...], where JAX is installed.
 
-Of each program NAME it writes NAME.mlir (what lowering prints), NAME.generic.mlir and
+For each program NAME it writes NAME.mlir (the lowered text), NAME.generic.mlir and
 NAME.export.mlir (MLIR's generic form, and with locations), NAME.mhlo.mlir (with the older dialect's
 name), NAME.mlirbc (the portable artifact), NAME.jax (JAX's own file), and NAME.npz: inputs in0,
 in1, ... and outputs out0, out1, ... as JAX computes them on the CPU.

@@ -3,10 +3,10 @@
 
     load_sessions.py --seconds 3600 [--callers 16] [--models 8]
 
-Each caller takes a model at random, and now and then loads it anew, or cancels what runs in it.
-Values are compared. At last it prints the calls a second, the 50th and 99th percentile of a call in
+Each caller takes a model at random, and sometimes loads it again, or cancels its runs. Values are
+compared. At the end it prints the calls a second, the 50th and 99th percentile of a call in
 milliseconds, and the memory of the process in the middle and at the end in MiB. Exits 1 for a wrong
-value, an error that nobody asked for, a caller that doesn't come back, or memory that grew by more
+value, an unexpected error, a caller that doesn't come back, or memory that grew by more
 than a tenth and 64 MiB.
 """
 

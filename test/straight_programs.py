@@ -2,8 +2,8 @@
 own for, on numbers that break things (zeros, infinities, what is no number, the ends of the
 integers) and on shapes that do (no rank, no elements, dimensions that are repeated).
 
-What rounds in another way than a kernel (functions, not sums and products) taints its result: no
-op that jumps, and none that cancels, reads a tainted value.
+Functions (not sums and products) round differently than kernels, so their results are tainted: no
+discontinuous op, and none with cancellation, reads a tainted value.
 """
 
 import random
@@ -137,7 +137,7 @@ class Straight:
     def loop(self):
         """The same as the body of a loop of `steps` iterations, whose values are `loop_fetches`.
 
-        What is in `carried` is in the next iteration what it is there; COUNT says which one it is.
+        `carried` maps values to their values in the next iteration; COUNT is its number.
         """
         results = [Value(f"r{k}", v.type) for k, v in enumerate(self.asked)]
         begin = [constant(v.name, v.type, 0) for v in [COUNT, *results]]
@@ -512,7 +512,7 @@ class Loop(Moves):
         return is_alike and value.text == other.text and not other.is_tainted
 
     def shaped(self):
-        """What all fit, said by a constant; then with its dimensions as another constant says."""
+        """Broadcasts to a constant shape, and sometimes reshapes the result to another one."""
         x, rank = self.ranked(NATIVE)
         if rank > 4:
             return

@@ -1,4 +1,4 @@
-"""Long sums, products and what is made of them: their errors, in units of the last place.
+"""The rounding errors of long sums, products and ops that use them, in units of the last place.
 
 The inputs and the exact results are those of `./dev bench accuracy`, which has the rivals' errors.
 """

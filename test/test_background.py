@@ -1,4 +1,4 @@
-"""Tier auto: right from the first run on, compiled beside the runs, and what is kept of it."""
+"""Tier auto: right from the first run on, compiled in the background, and cached."""
 
 import gc
 import os
@@ -210,7 +210,7 @@ def test_many_threads_run_while_code_comes():
     assert wrong == []
 
 
-# --- what runs leave behind stays the session's --------------------------------------------------
+# --- state that runs leave remains the session's --------------------------------------------------
 
 
 def test_a_random_stream_goes_on():
@@ -281,7 +281,7 @@ def test_a_node_that_prints_a_few_times_does_not_begin_again(capfd):
     assert capfd.readouterr().err == "said [3]\n" * 2
 
 
-# --- what can't be compiled ----------------------------------------------------------------------
+# --- loops that can't be compiled ----------------------------------------------------------------
 
 
 def test_what_cannot_be_compiled_stays_interpreted_and_is_told():
@@ -378,7 +378,7 @@ print("status", status)
     assert in_process(code, TREADLE_CACHE_DIR="", PYTHONWARNINGS="ignore") == "status 0\n"
 
 
-# --- what is kept --------------------------------------------------------------------------------
+# --- the code cache ------------------------------------------------------------------------------
 
 JIT_TWICE = """
 for _ in range(2):
@@ -422,7 +422,7 @@ def test_damage_on_disk_is_no_error(tmp_path):
         path.write_bytes(damaged)
         again = in_process(JIT_TWICE, TREADLE_CACHE_DIR=str(tmp_path))
         assert again == lines((1, 0, 0), (0, 1, 0))
-        assert path.read_bytes()[:8] == whole[:8]  # and written anew
+        assert path.read_bytes()[:8] == whole[:8]  # and written again
 
 
 def test_the_folder_is_where_the_environment_says(tmp_path):

@@ -90,7 +90,7 @@ def test_tensorflow_gives_the_same(tmp_path):
             np.testing.assert_array_equal(value, found[f"{name}/graph/{i}"], name)
 
 
-# --- what the order of effects does -------------------------------------------------------------
+# --- the order of effects -------------------------------------------------------------
 
 
 def test_reads_wait_for_the_writes_before_them():

@@ -1,5 +1,5 @@
-"""Random programs over images whose channels come first: what runs turn so that channels are last
-gives what the nodes give as they are, by the same names."""
+"""Random programs over NCHW images give equal results, under the same names, after their conversion
+to NHWC by runs."""
 
 import os
 

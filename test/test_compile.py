@@ -360,7 +360,7 @@ func.func @main(%x: tensor<?x3xf32> loc("x")) -> (tensor<?x3xf32>, tensor<2x3xf3
     assert found == re.findall(r"(?:<-|->) (\w+: \S+) ", shown)
 
 
-# --- what can't be ---------------------------------------------------------------------------
+# --- models that can't be compiled ---------------------------------------------------------------
 
 
 def refused(model, out, *options):

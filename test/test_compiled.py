@@ -389,6 +389,6 @@ def test_compile_time_grows_as_the_body_does(kind, shape):
         assert compiled.statistics().compiled_calls == 1
         return compiled.statistics().compile_seconds
 
-    seconds(10)  # what the first compilation of a process takes more
+    seconds(10)  # the additional time of the first compilation of a process
     # A busy machine may be slow once.
     assert any(seconds(1200) < 10 * seconds(300) + 0.2 for _ in range(3))

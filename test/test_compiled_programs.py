@@ -1,4 +1,4 @@
-"""What compiled programs do with memory: how often they allocate and copy, and that all is freed.
+"""The memory of compiled programs: how often they allocate and copy, and that all is freed.
 
 Programs in StableHLO, in MHLO, and as graphs. Those that others run too lie in programs/ of
 TREADLE_SHARED, or ../shared.
@@ -336,7 +336,7 @@ def over_rows(result, x, dim):
 
 
 def test_a_logarithm_of_sums_of_exponentials(compiled):
-    """What each step's largest number is subtracted from is as large as what no step changes."""
+    """Each step subtracts its maximum from a value as large as the loop-invariant one."""
     unary = '{} = "stablehlo.{}"({}) : (tensor<{}>) -> tensor<{}>\n'.format
     body = over_rows("%c", "%a0", 0) + add("%t", "%c", "%a1", "3x3xf32")
     body += reduced("%most", "%t", "%least", "maximum") + over_rows("%back", "%most", 1)

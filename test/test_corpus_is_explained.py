@@ -1,6 +1,6 @@
 """`check` and `explain` on graphs that TensorFlow's own tests ran, where that corpus is at hand.
 
-What tf.function traces has an order: check must be silent on it. Every loop gets an answer.
+Traces of tf.function are ordered: check must be silent on them. Every loop gets an answer.
 The corpus lies outside this repository: TREADLE_SHARED, or ../shared, holds corpus/index.jsonl.
 """
 

@@ -1,4 +1,4 @@
-"""What stands in docs/ is true: programs there run as they stand, and print what is said there.
+"""The docs are true: their programs run unchanged, and print what the pages state.
 
 A page's ```LANGUAGE file=NAME blocks are files; in its ```console blocks each `$ command` is run in
 a folder of these files, the examples and the build, and what it prints, to either stream, is what

@@ -75,7 +75,7 @@ def ops(things):
     return {op.op for op in things}
 
 
-# --- what orders iterations ----------------------------------------------------------------------
+# --- the order of iterations ----------------------------------------------------------------------
 
 # By program: resources that order the loop's iterations, and those that are only read.
 ORDERS = {

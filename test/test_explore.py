@@ -90,7 +90,7 @@ def test_errors_of_the_request():
 
 def test_loops_with_effects_of_function_bodies_keep_their_order(tmp_path):
     pytest.importorskip("numpy")
-    # A functional loop whose body nobody ordered: the order of its nodes is meant.
+    # A functional loop whose body has no control edges: the order of its nodes counts.
     text = """
 module {
   tfg.func @cond(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %i: tensor<i32> {tfg.name = "i"})

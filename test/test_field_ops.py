@@ -509,7 +509,7 @@ def test_first_centers_are_drawn_as_tensorflow_draws_them(count, seed, retries, 
 
 
 def test_first_centers_are_different_points():
-    """Drawn again if they are taken; a negative number of retries stands for TensorFlow's own."""
+    """Points that are taken are drawn again; a negative number of retries means the default."""
     points = f32([[0, 0], [0, 1], [5, 5], [5, 6], [9, 0], [9, 1], [0, 0], [5, 5]])
     scalars = [np.array(n, np.int64) for n in (6, 3, -1)]
     got = run("KmeansPlusPlusInitialization", [points, *scalars], {})

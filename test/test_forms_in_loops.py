@@ -124,7 +124,7 @@ def test_forms_are_compiled_and_give_what_kernels_give(name):
         treadle.Session(graph, tier=tier, statistics=True) for tier in ("interpret", "jit")
     )
     wanted = interpreted.run([fetch], feeds)[0]
-    for _ in range(20):  # shapes that are repeated get code of their own
+    for _ in range(20):  # the loop is specialized for repeated shapes
         np.testing.assert_allclose(compiled.run([fetch], feeds)[0], wanted, rtol=rtol)
     statistics = compiled.statistics()
     assert (statistics.compiled_calls, statistics.bails) == (20, 0), statistics.last_failure

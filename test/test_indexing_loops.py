@@ -327,7 +327,7 @@ class Program:
         ranges = ", ".join(f"0:{size}" for size in sizes)
         self.sort(value, shape, axis)
         name, whole, part = f"%o{self.count}", self.type_of(shape), self.type_of(sizes)
-        self.lines[-1] = self.lines[-1].rsplit("\n", 1)[0]  # what is read are the slices alone
+        self.lines[-1] = self.lines[-1].rsplit("\n", 1)[0]  # only the slices are read
         self.lines.append(f"""    {name}f = stablehlo.slice {name}#0 [{ranges}] : ({whole}) -> {part}
     {name}w = stablehlo.slice {name}#1 [{ranges}] : ({whole}) -> {part}
     {name}d = stablehlo.subtract {name}f, {name}w : {part}""")

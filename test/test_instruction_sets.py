@@ -43,7 +43,7 @@ needs_levels = pytest.mark.skipif(
 )
 
 
-# --- what is asked for ---------------------------------------------------------------------------
+# --- requested levels ---------------------------------------------------------------------------
 
 
 def test_an_unknown_level_is_an_error_that_lists_those_there_are():
@@ -121,7 +121,7 @@ def test_a_net_gives_the_same_at_each_level(results):
                 )
 
 
-# --- what is in the binary -----------------------------------------------------------------------
+# --- instructions in the binary ------------------------------------------------------------------
 
 # Instructions since AVX; and those of Haswell that have general registers. A bsf with rep, which
 # every processor has, is shown as tzcnt.

@@ -37,8 +37,8 @@ PASSES = [
 class Drawn:
     """A graph of effects on two variables and pure nodes, all in one random order.
 
-    Where two effects conflict, the later one follows the earlier one: by an edge, or by way of a
-    pure node between them. These are all the edges between nodes that share no value.
+    If two effects conflict, the later one follows the earlier one by an edge, or through a pure
+    node between them. No other edges connect nodes that share no value.
     """
 
     def __init__(self, seed):

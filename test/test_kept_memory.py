@@ -98,7 +98,7 @@ def test_what_grows_from_run_to_run_ends_with_an_error(build, rows, count):
         for runs in range(1000):
             session.run([], rows(runs * count), "more")
     assert 2 < runs < 60
-    assert session.run("size") >= runs * count  # what was there is there
+    assert session.run("size") >= runs * count  # earlier contents remain
     without = session_of(build, memory=None)
     for i in range(runs + 2):
         without.run([], rows(i * count), "more")

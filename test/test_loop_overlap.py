@@ -234,7 +234,7 @@ def waiting_reader():
     return program.text(main, [main.stack(loop[1]), main.read(target)], [VECTOR, I32])
 
 
-# --- what they give ------------------------------------------------------------------------------
+# --- results ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", THREADS)

@@ -323,7 +323,7 @@ def test_assertions_between_branches(run):
         run(text, np.bool_(False), np.float32(2))
 
 
-# --- what is said of programs that aren't right --------------------------------------------------
+# --- errors of invalid programs --------------------------------------------------
 
 
 def program(line, arguments, result):

@@ -640,7 +640,7 @@ def test_the_stub_says_what_is_there():
 
     stub = ast.parse((folder / "_native.pyi").read_text())
     classes = {item.name: item for item in stub.body if isinstance(item, ast.ClassDef)}
-    arithmetic = classes.pop("_Arithmetic")  # what two of them have in common
+    arithmetic = classes.pop("_Arithmetic")  # base classes of two of them
     built = {"Operation", "Output", "Variable", "_Branches", "_Builder", "_Function", "_Loop"}
     runs = {"Communicator", "Session", "Statistics", "_Model", "_Sandbox"}
     graphs = {"CommunicationSchedule", "Graph", "ScheduledNode"}

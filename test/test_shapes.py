@@ -1,5 +1,5 @@
-"""Shapes that follow from a graph: never other ones than its values have, and no less precise than
-those that TensorFlow finds.
+"""Inferred shapes: they match the shapes of the values, and are at least as precise as those that
+TensorFlow infers.
 
 The corpus lies outside this repository: TREADLE_SHARED, or ../shared, holds it. TensorFlow runs
 in the Python that TREADLE_TENSORFLOW_PYTHON names, or in this one.

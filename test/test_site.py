@@ -1,7 +1,7 @@
 """The docs as a site: its pages, its reference, its links, and its picture.
 
-Pages are written here, without a network. The site is made of them where `./dev docs` has made its
-environment, build/docs-venv.
+Pages are written here, without a network. The site is built from them if `./dev docs` has created
+its environment, build/docs-venv.
 """
 
 import inspect

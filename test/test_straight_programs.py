@@ -318,7 +318,7 @@ def test_a_bias_of_channels_that_come_first():
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (1, 1), (2, 3)])
 def test_one_element_has_no_other_shape(shape):
-    """Of one element the shape of a vector can be told, but not that it is what is asked for."""
+    """A vector of one element: its shape is known, but not that it equals the requested one."""
     program = Straight()
     x = program.take(Value("x", "f32"), np.ones(1, np.float32))
     y = program.take(Value("y", "f32"), np.ones(shape, np.float32))

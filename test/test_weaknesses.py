@@ -1,4 +1,4 @@
-"""Small graphs that stand for much: loading them, and passes, take little memory and time."""
+"""Small graphs that expand to much: loading them, and passes, take little memory and time."""
 
 import json
 import pathlib

@@ -40,7 +40,7 @@ SCRIPT = load(ROOT / "scripts" / "wheel.py")
 def newer_pythons():
     """Returns the Pythons on PATH that the module of the stable ABI supports."""
     names = [f"python3.{minor}" for minor in range(12, 20)]
-    there = filter(shutil.which, names)  # a shim may stand for one that isn't
+    there = filter(shutil.which, names)  # a shim may exist for one that isn't
     return [name for name in there if finished(name, "-c", "").returncode == 0]
 
 

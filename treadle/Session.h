@@ -31,7 +31,7 @@ struct SessionOptions {
   /// reciprocal instead of division; less accurate f32 functions (docs/tiers.md lists the error
   /// bounds). Infinities and NaN are preserved. Interpreted parts are not affected.
   bool fastMath = false;
-  /// Which loops overlap their iterations, as far as the order of side effects and the loop's
+  /// The loops whose iterations overlap, as far as the order of side effects and the loop's
   /// parallel_iterations allow. Off: none. Auto: loops with ops that wait (queues, Python, ops with
   /// the trait `waits`) if overlap saves time. On: all that may. v1 loops overlap as far as their
   /// edges allow; On also keeps the order of conflicting nodes.
@@ -75,9 +75,9 @@ public:
 
   /// Runs the nodes that the fetches (`x:0`, `x`; in a loop also `x:0@3`, `x:0@last`, `x:0@*`, one
   /// selector for each frame, outermost first: `x:0@2@*`) and the targets (node names) need, with
-  /// `feeds` in place of values. Returns one tensor for each fetch. Errors: InvalidArgument for a
-  /// feed with an unknown name or a wrong dtype or shape, and for an unknown fetch (not NotFound,
-  /// as in TensorFlow); those of ops.
+  /// `feeds` instead of computed values. Returns one tensor for each fetch. Errors: InvalidArgument
+  /// for a feed with an unknown name or a wrong dtype or shape, and for an unknown fetch (not
+  /// NotFound, as in TensorFlow); those of ops.
   Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches,
                                     const Feeds &feeds = {},
                                     const std::vector<std::string> &targets = {});

@@ -320,7 +320,7 @@ TREADLE_API treadle_status *treadle_session_make(const treadle_graph *graph,
 /* Must not be called while a run is in progress. */
 TREADLE_API void treadle_session_free(treadle_session *session);
 /* Computes the fetches ("x:0"; in a loop "x:0@3", "x:0@last", "x:0@*") and runs the targets (node
-   names), with `feed_values` in place of the tensors `feeds`. Writes an array for each fetch, which
+   names), with `feed_values` instead of the tensors `feeds`. Writes an array for each fetch, which
    the caller frees. */
 TREADLE_API treadle_status *treadle_session_run(treadle_session *session, size_t num_feeds,
                                                 const char *const *feeds,

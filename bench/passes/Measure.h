@@ -9,8 +9,8 @@
 
 namespace treadle::bench {
 
-/// Every pass and pipeline that there is, as a pipeline of passes is written. `$last` stands for
-/// the name of the last node of the graph.
+/// Returns all passes and pipelines, as text of pass pipelines. `$last` is replaced by the name of
+/// the last node of the graph.
 std::vector<std::string> allPasses();
 
 /// Seconds of CPU time for each pipeline over a graph of a shape, the best of `rounds`; nothing

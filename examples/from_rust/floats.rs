@@ -23,7 +23,7 @@ impl Floats {
         Ok(floats)
     }
 
-    /// Takes over an array that the library made, which nobody else may free.
+    /// Takes ownership of an array that the library has allocated; no other code may free it.
     pub unsafe fn from_handle(array: Handle) -> Result<Floats, String> {
         let floats = Floats(array);
         match treadle_array_dtype(array) {

@@ -37,9 +37,9 @@ void damageShape(pb::TensorShapeProto &shape, Random &random) {
   else if (how == 1 && shape.dim_size() > 0)
     shape.mutable_dim()->RemoveLast();
   else if (how == 2 || shape.dim_size() == 0)
-    shape.add_dim()->set_size(strangeInteger(random));
+    shape.add_dim()->set_size(edgeCaseInteger(random));
   else
-    anyOf(random, *shape.mutable_dim()).set_size(strangeInteger(random));
+    anyOf(random, *shape.mutable_dim()).set_size(edgeCaseInteger(random));
 }
 
 // --- tensors -------------------------------------------------------------------------------------
@@ -64,10 +64,10 @@ void damageElements(pb::TensorProto &tensor, Random &random) {
     else
       values.Set(static_cast<int>(pick(random, static_cast<size_t>(values.size()))), value);
   };
-  change(*tensor.mutable_int_val(), static_cast<int32_t>(strangeInteger(random)));
-  change(*tensor.mutable_int64_val(), strangeInteger(random));
-  change(*tensor.mutable_float_val(), strangeFloat(random));
-  change(*tensor.mutable_double_val(), static_cast<double>(strangeFloat(random)));
+  change(*tensor.mutable_int_val(), static_cast<int32_t>(edgeCaseInteger(random)));
+  change(*tensor.mutable_int64_val(), edgeCaseInteger(random));
+  change(*tensor.mutable_float_val(), edgeCaseFloat(random));
+  change(*tensor.mutable_double_val(), static_cast<double>(edgeCaseFloat(random)));
   change(*tensor.mutable_bool_val(), oneIn(random, 2));
   if (tensor.string_val_size() > 0)
     anyOf(random, *tensor.mutable_string_val()) = std::string(pick(random, 20), '\xff');
@@ -99,9 +99,9 @@ public:
     case pb::AttrValue::kS:
       return attr.set_s(anyString());
     case pb::AttrValue::kI:
-      return attr.set_i(strangeInteger(random));
+      return attr.set_i(edgeCaseInteger(random));
     case pb::AttrValue::kF:
-      return attr.set_f(strangeFloat(random));
+      return attr.set_f(edgeCaseFloat(random));
     case pb::AttrValue::kB:
       return attr.set_b(!attr.b());
     case pb::AttrValue::kType:
@@ -115,7 +115,7 @@ public:
     case pb::AttrValue::kFunc:
       return changeFunction(*attr.mutable_func());
     default:
-      return attr.set_i(strangeInteger(random));
+      return attr.set_i(edgeCaseInteger(random));
     }
   }
 
@@ -143,11 +143,11 @@ private:
   void changeList(pb::AttrValue::ListValue &list) {
     if (oneIn(random, 8))
       return list.Clear();
-    auto integer = [&] { return strangeInteger(random); };
+    auto integer = [&] { return edgeCaseInteger(random); };
     if (list.i_size() || oneIn(random, 30))
       return changeElements(*list.mutable_i(), integer);
     if (list.f_size())
-      return changeElements(*list.mutable_f(), [&] { return strangeFloat(random); });
+      return changeElements(*list.mutable_f(), [&] { return edgeCaseFloat(random); });
     if (list.type_size())
       return changeElements(*list.mutable_type(),
                             [&] { return static_cast<int>(anyDType(random)); });
@@ -167,9 +167,9 @@ private:
     case 0:
       return attr.set_s(anyString());
     case 1:
-      return attr.set_i(strangeInteger(random));
+      return attr.set_i(edgeCaseInteger(random));
     case 2:
-      return attr.set_f(strangeFloat(random));
+      return attr.set_f(edgeCaseFloat(random));
     case 3:
       return attr.set_b(oneIn(random, 2));
     case 4:
@@ -242,7 +242,7 @@ private:
       return "^" + from.name();
     std::string number = std::to_string(oneIn(random, 3) ? pick(random, 5) : 0);
     if (oneIn(random, 40))
-      number = std::to_string(strangeInteger(random));
+      number = std::to_string(edgeCaseInteger(random));
     if (!isFunction)
       return from.name() + ":" + number;
     constexpr const char *outputs[] = {"output", "z", "y", "value", "output_false", "out"};
@@ -283,7 +283,7 @@ void damageSignature(pb::FunctionDef &function, Random &random) {
 
 } // namespace
 
-int64_t strangeInteger(Random &random) {
+int64_t edgeCaseInteger(Random &random) {
   constexpr int64_t values[] = {0,
                                 1,
                                 2,
@@ -316,7 +316,7 @@ int64_t strangeInteger(Random &random) {
   return anyOf(random, values);
 }
 
-float strangeFloat(Random &random) {
+float edgeCaseFloat(Random &random) {
   constexpr float values[] = {0.0f,
                               -0.0f,
                               1.0f,
@@ -329,7 +329,7 @@ float strangeFloat(Random &random) {
   return anyOf(random, values);
 }
 
-std::string strangeText(Random &random) {
+std::string edgeCaseText(Random &random) {
   using namespace std::string_literals;
   static const std::string values[] = {"",          "0",        "-1",
                                        "1e999",     "nan",      "%s%n",

@@ -18,10 +18,10 @@ inline size_t pick(Random &random, size_t count) {
 inline bool oneIn(Random &random, size_t times) { return pick(random, times) == 0; }
 
 /// Returns any number, mostly one at an overflow, truncation or boundary.
-int64_t strangeInteger(Random &random);
-float strangeFloat(Random &random);
+int64_t edgeCaseInteger(Random &random);
+float edgeCaseFloat(Random &random);
 /// Returns text that ops parse, and some that is invalid.
-std::string strangeText(Random &random);
+std::string edgeCaseText(Random &random);
 
 /// The ops and attribute names of existing graphs.
 struct Vocabulary {

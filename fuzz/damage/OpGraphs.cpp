@@ -30,9 +30,9 @@ Ops sourcesOf(DType dtype, bool isRef) {
 }
 
 /// Builds a node after those that produce its inputs.
-class OneOp {
+class SingleOpGraph {
 public:
-  OneOp(const OpDef &def, Random &random, pb::GraphDef &graph)
+  SingleOpGraph(const OpDef &def, Random &random, pb::GraphDef &graph)
       : def(def), random(random), graph(graph) {}
 
   /// Returns its name.
@@ -67,26 +67,26 @@ private:
   }
 
   int64_t integerFor(const AttrDef &attr) {
-    if (oneIn(random, hasStrangeAttrs ? 2 : 8))
-      return strangeInteger(random);
+    if (oneIn(random, hasEdgeCaseAttrs ? 2 : 8))
+      return edgeCaseInteger(random);
     return attr.minimum().value_or(0) + static_cast<int64_t>(pick(random, 4));
   }
 
   float floatFor() {
-    return hasStrangeAttrs && oneIn(random, 2) ? strangeFloat(random)
-                                               : static_cast<float>(pick(random, 5)) - 1;
+    return hasEdgeCaseAttrs && oneIn(random, 2) ? edgeCaseFloat(random)
+                                                : static_cast<float>(pick(random, 5)) - 1;
   }
 
   std::string stringFor(const AttrDef &attr) {
-    if (attr.allowedValues().empty() || (hasStrangeAttrs && oneIn(random, 4)))
-      return strangeText(random);
+    if (attr.allowedValues().empty() || (hasEdgeCaseAttrs && oneIn(random, 4)))
+      return edgeCaseText(random);
     return std::string(attr.allowedValues()[pick(random, attr.allowedValues().size())].asString());
   }
 
   size_t lengthOf(const AttrDef &attr) {
     if (!attr.isList())
       return 1;
-    if (hasStrangeAttrs && oneIn(random, 3))
+    if (hasEdgeCaseAttrs && oneIn(random, 3))
       return oneIn(random, 2) ? 0 : 9 + pick(random, 300);
     return pick(random, 4) + static_cast<size_t>(attr.minimum().value_or(0));
   }
@@ -94,7 +94,7 @@ private:
   /// Attributes with defaults are usually omitted.
   void setAttr(const AttrDef &attr) {
     if (attr.hasDefault() && attr.kind() != AttrKind::Type &&
-        !oneIn(random, hasStrangeAttrs ? 2 : 4))
+        !oneIn(random, hasEdgeCaseAttrs ? 2 : 4))
       return;
     pb::AttrValue value;
     size_t count = lengthOf(attr);
@@ -169,11 +169,11 @@ private:
   /// Returns a shape for an attribute, possibly an invalid one: no tensor of that shape is created.
   pb::TensorShapeProto shapeFor() {
     pb::TensorShapeProto shape = anyShape();
-    if (hasStrangeAttrs && oneIn(random, 4))
+    if (hasEdgeCaseAttrs && oneIn(random, 4))
       shape.set_unknown_rank(true), shape.clear_dim();
     for (auto &dim : *shape.mutable_dim())
-      if (hasStrangeAttrs && oneIn(random, 3))
-        dim.set_size(strangeInteger(random));
+      if (hasEdgeCaseAttrs && oneIn(random, 3))
+        dim.set_size(edgeCaseInteger(random));
     return shape;
   }
 
@@ -217,7 +217,7 @@ private:
     DType dtype = arg.type() != DType::Invalid
                       ? arg.type()
                       : static_cast<DType>(attrs[std::string(arg.typeAttr())].type());
-    if (hasStrangeAttrs && oneIn(random, 8))
+    if (hasEdgeCaseAttrs && oneIn(random, 8))
       return;
     for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i)
       node.add_input(inputOf(dtype, arg.isRef()));
@@ -233,7 +233,7 @@ private:
       return variable("VarHandleOp", "AssignVariableOp", "dtype", dtypeOfHandle());
     if (isRef || dtype == DType::Resource || dtype == DType::Variant) {
       const Ops &sources = isRef ? names : dtype == DType::Resource ? resources : variants;
-      return OneOp(*sources[pick(random, sources.size())], random, graph).add();
+      return SingleOpGraph(*sources[pick(random, sources.size())], random, graph).add();
     }
     if (isOfWrongDType && oneIn(random, 4))
       return constant(plainDTypes[pick(random, plainDTypes.size())]);
@@ -277,16 +277,16 @@ private:
     tensor.set_dtype(static_cast<pb::DataType>(dtype));
     *tensor.mutable_tensor_shape() = anyShape();
     for (size_t i = 0, listed = 1 + pick(random, 6); i < listed; ++i) {
-      bool isStrange = oneIn(random, hasStrangeValues ? 2 : 10);
+      bool isStrange = oneIn(random, hasEdgeCaseValues ? 2 : 10);
       int64_t value =
-          isStrange ? strangeInteger(random) : static_cast<int64_t>(pick(random, 5)) - 1;
-      float number = isStrange ? strangeFloat(random) : static_cast<float>(value);
+          isStrange ? edgeCaseInteger(random) : static_cast<int64_t>(pick(random, 5)) - 1;
+      float number = isStrange ? edgeCaseFloat(random) : static_cast<float>(value);
       tensor.add_int_val(static_cast<int32_t>(value));
       tensor.add_int64_val(value);
       tensor.add_float_val(number);
       tensor.add_double_val(static_cast<double>(number));
       tensor.add_bool_val(value & 1);
-      tensor.add_string_val(isStrange ? strangeText(random)
+      tensor.add_string_val(isStrange ? edgeCaseText(random)
                                       : std::string(pick(random, 4), static_cast<char>('a' + i)));
       tensor.add_half_val(static_cast<int32_t>(value & 0x7fff));
       tensor.add_uint32_val(static_cast<uint32_t>(value));
@@ -296,12 +296,12 @@ private:
     }
     tensor.add_scomplex_val(0);
     tensor.add_dcomplex_val(0);
-    keepOnly(tensor, dtype);
+    keepElements(tensor, dtype);
     return tensor;
   }
 
   /// Keeps only the field for the dtype's elements, and at most as many elements as the shape has.
-  static void keepOnly(pb::TensorProto &tensor, DType dtype) {
+  static void keepElements(pb::TensorProto &tensor, DType dtype) {
     int64_t room = 1;
     for (const auto &dim : tensor.tensor_shape().dim())
       room *= dim.size();
@@ -332,7 +332,7 @@ private:
   const size_t commonRank = pick(random, 6);
   const int64_t commonSize = 1 + static_cast<int64_t>(pick(random, 4));
   // A graph that is invalid in many ways usually fails at the first check.
-  const bool hasStrangeValues = oneIn(random, 3), hasStrangeAttrs = oneIn(random, 4),
+  const bool hasEdgeCaseValues = oneIn(random, 3), hasEdgeCaseAttrs = oneIn(random, 4),
              hasStrangeShapes = oneIn(random, 4), isOfWrongDType = oneIn(random, 16),
              followsNames = oneIn(random, 2);
   std::optional<std::vector<int64_t>> wanted; // of the input under construction
@@ -362,7 +362,7 @@ pb::GraphDef graphOfOneOp(Random &random) {
   while (isBlockingOp(op->name()) && !oneIn(random, 8)) // most wait until the time limit of the run
     op = ops[pick(random, ops.size())];
   pb::GraphDef graph;
-  OneOp(*op, random, graph).add();
+  SingleOpGraph(*op, random, graph).add();
   graph.mutable_versions()->set_producer(1987);
   return graph;
 }

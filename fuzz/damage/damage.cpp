@@ -222,7 +222,7 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
 }
 
 /// Renders the graph, and a run of its first outputs, as the viewer does.
-void lookAt(const Graph &graph, bool explains) {
+void renderGraph(const Graph &graph, bool explains) {
   ViewRequest request;
   request.explains = explains;
   std::vector<Graph::Value> outputs = graph.outputs();
@@ -253,16 +253,17 @@ void limitTime() {
 }
 
 /// Records the resources that a graph used.
-class Used {
+class ResourceUsage {
 public:
-  explicit Used(Progress &progress) : progress(progress), number(progress.at), before(now()) {}
-  ~Used() {
+  explicit ResourceUsage(Progress &progress)
+      : progress(progress), number(progress.at), before(now()) {}
+  ~ResourceUsage() {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     progress.milliseconds.note(now() - before, number);
     progress.kilobytes.note(usage.ru_maxrss, number);
   }
-  Used(const Used &) = delete;
+  ResourceUsage(const ResourceUsage &) = delete;
 
 private:
   static int64_t now() {
@@ -282,7 +283,7 @@ private:
   for (; progress.at < end; ++progress.at) {
     limitTime();
     int64_t number = progress.at;
-    Used used(progress);
+    ResourceUsage used(progress);
     bool isCompiled = (number / 2) % options.jitEvery == 0;
     try {
       pb::GraphDef source = graphs.make(number);
@@ -293,7 +294,7 @@ private:
       for (Tier tier : {Tier::Interpret, Tier::Auto, Tier::Jit})
         if (tier == Tier::Interpret || isCompiled)
           runGraph(*graph, source, tier, progress);
-      lookAt(*graph, isCompiled);
+      renderGraph(*graph, isCompiled);
     } catch (const std::bad_alloc &) {
       ++progress.outOfMemory; // from the import or the compiler; a run reports an error
     }

@@ -123,8 +123,8 @@ void readBundle(std::string_view bytes) {
   std::vector<std::string_view> parts = partsOf(bytes);
   if (parts.empty())
     return;
-  std::string index = fileOf(tableOf(rowsOf(parts)), "bundle.index");
-  fileOf(parts[0], "bundle.data-00000-of-00001");
+  std::string index = writeTempFile(tableOf(rowsOf(parts)), "bundle.index");
+  writeTempFile(parts[0], "bundle.data-00000-of-00001");
   std::string prefix = index.substr(0, index.size() - std::string_view(".index").size());
   auto reader = BundleReader::open(prefix, FileAccess::all());
   if (!reader)
@@ -165,7 +165,8 @@ std::vector<std::string> bundleSeeds() {
 
 void readSliceFile(std::string_view bytes) {
   std::vector<std::string_view> parts = partsOf(bytes);
-  auto reader = SliceFileReader::open(fileOf(tableOf(rowsOf(parts)), "slices"), FileAccess::all());
+  auto reader =
+      SliceFileReader::open(writeTempFile(tableOf(rowsOf(parts)), "slices"), FileAccess::all());
   if (!reader)
     return;
   for (const char *name : {"w", "v", ""})
@@ -189,13 +190,13 @@ std::vector<std::string> sliceFileSeeds() {
 void readTensorMessage(std::string_view bytes) {
   MemoryBudget budget(int64_t{256} << 20);
   MemoryBudget::Scope scope(&budget.get());
-  (void)parsedTensor(bytes);
+  (void)parseTensorProto(bytes);
 }
 
 std::vector<std::string> tensorSeeds() {
-  return {serializedTensor(floats(), TextPlace::Content),
-          serializedTensor(texts(), TextPlace::Content),
-          serializedTensor(texts(), TextPlace::Listed)};
+  return {serializeTensorProto(floats(), StringEncoding::Content),
+          serializeTensorProto(texts(), StringEncoding::Content),
+          serializeTensorProto(texts(), StringEncoding::Listed)};
 }
 
 void readMessage(std::string_view bytes) { (void)messageOf(1, bytes); }

@@ -317,7 +317,7 @@ int statusOf(const Bomb &bomb, const std::string &bytes) {
 
 class Bombs : public testing::TestWithParam<Bomb> {};
 
-TEST_P(Bombs, TakeLittle) {
+TEST_P(Bombs, TakeFewResources) {
   const Bomb &bomb = GetParam();
   ASSERT_TRUE(findReader(bomb.reader));
   int status = statusOf(bomb, bomb.bytes());

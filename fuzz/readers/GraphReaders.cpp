@@ -7,12 +7,12 @@
 #include "treadle/import/File.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/SavedModel.h"
-#include "treadle/import/bytecode/SampleArtifact.h"
 #include "treadle/proto/chunk.pb.h"
 #include "treadle/proto/saved_model.pb.h"
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/riegeli/RecordWriter.h"
 #include "treadle/tensor/Wire.h"
+#include "treadle/testing/SampleArtifact.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

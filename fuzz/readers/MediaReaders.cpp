@@ -116,7 +116,7 @@ void readRecords(std::string_view bytes, std::string_view reader, std::string_vi
   options.threads = 1;
   options.tier = Tier::Interpret;
   options.timeout = 1;
-  std::string path = fileOf(bytes, "records");
+  std::string path = writeTempFile(bytes, "records");
   options.permissions.read = {path};
   auto session = Graph::fromBytes(text).and_then(
       [&](Graph graph) { return Session::create(std::move(graph), options); });

@@ -64,7 +64,7 @@ struct Folder {
 
 } // namespace
 
-std::string fileOf(std::string_view bytes, std::string_view name) {
+std::string writeTempFile(std::string_view bytes, std::string_view name) {
   static const Folder folder;
   std::string path = folder.path / name;
   std::ofstream(path, std::ios::binary) << bytes;

@@ -27,7 +27,7 @@ std::vector<std::string_view> partsOf(std::string_view bytes);
 std::string joinParts(const std::vector<std::string> &parts);
 
 /// Writes the bytes to a file in this process's temporary folder and returns its path.
-std::string fileOf(std::string_view bytes, std::string_view name);
+std::string writeTempFile(std::string_view bytes, std::string_view name);
 
 std::span<const Reader> graphReaders();
 std::span<const Reader> arrayReaders();

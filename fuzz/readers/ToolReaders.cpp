@@ -24,7 +24,7 @@ void readVocabularyFile(std::string_view bytes) {
   if (bytes.size() < 2)
     return;
   VocabularyFormat format{bytes[0] % 4, bytes[1] % 4, -1, bytes[0] < 0, "\t"};
-  std::string path = fileOf(bytes.substr(2), "vocabulary");
+  std::string path = writeTempFile(bytes.substr(2), "vocabulary");
   (void)readVocabulary(path, format, DType::String, DType::Int64, FileAccess::all());
   (void)readVocabulary(path, format, DType::Float32, DType::String, FileAccess::all());
 }
@@ -40,7 +40,7 @@ void readValue(std::string_view bytes) {
   (void)cli::parseValue(bytes, {"x", DType::Float32, true, {2, 3}}, 0, note);
 }
 
-/// Whatever the cache contains, only entries that were stored may be returned.
+/// Checks that the cache returns only entries that were stored, for any contents of its files.
 void readCode(std::string_view bytes) {
   static const std::string kept = "machine code";
   static const codegen::ContentKey key = [] {
@@ -49,7 +49,7 @@ void readCode(std::string_view bytes) {
     return made;
   }();
   static const std::filesystem::path folder =
-      std::filesystem::path(fileOf("", "code")).parent_path() / "cache";
+      std::filesystem::path(writeTempFile("", "code")).parent_path() / "cache";
   codegen::DiskCache cache(folder);
   cache.keep(key, kept);
   std::filesystem::path path = cache.pathOf(key);

@@ -63,9 +63,9 @@ std::vector<Row> readRows() {
 }
 
 /// Builds a graph of the op and of those that produce its inputs.
-class OneOp {
+class SingleOpGraph {
 public:
-  explicit OneOp(bool isFed) : isFed(isFed) {}
+  explicit SingleOpGraph(bool isFed) : isFed(isFed) {}
 
   std::string add(const std::string &op, const std::string &inputs, const std::string &attrs) {
     pb::NodeDef node;
@@ -194,7 +194,7 @@ double processorSeconds() {
 }
 
 /// Returns `value`, or the class of the error and its message.
-std::string outcomeOf(const OneOp &made, const std::string &name, Tier tier) {
+std::string outcomeOf(const SingleOpGraph &made, const std::string &name, Tier tier) {
   SessionOptions options;
   options.threads = 1;
   options.tier = tier;
@@ -221,7 +221,7 @@ TEST_P(Weaknesses, GiveAValueOrAnErrorInTime) {
   constexpr double seconds = 4; // with a sanitizer; otherwise a small fraction of one
   for (bool isFed : {true, false})
     for (Tier tier : {Tier::Interpret, Tier::Jit}) {
-      OneOp made(isFed);
+      SingleOpGraph made(isFed);
       std::string name = made.add(row.op, row.inputs, row.attrs);
       double begin = processorSeconds();
       std::string outcome = outcomeOf(made, name, tier);
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Table, Weaknesses, testing::ValuesIn(readRows()), [](co
   return kind + "_" + info.param.op + "_" + std::to_string(info.param.line);
 });
 
-TEST(WeaknessesTest, ThePageTellsOfEachKind) {
+TEST(WeaknessesTest, ThePageDescribesEachKind) {
   std::stringstream page;
   page << std::ifstream(TREADLE_WEAKNESSES_PAGE).rdbuf();
   std::set<std::string> kinds;

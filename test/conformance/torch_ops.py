@@ -180,7 +180,7 @@ def outcome(info, sample, options):
     if has_free_values(program):
         wanted = [torch.as_tensor(value).to("meta") for value in wanted]
     differences = list(map(difference, found, wanted))
-    if any(differences):  # what PyTorch itself makes of the program may differ
+    if any(differences):  # PyTorch's own results of the program may differ
         again = pytree.tree_leaves(program.module()(*tensors))
         differences = list(map(difference, found, again))
     return ("wrong", next(filter(None, differences))) if any(differences) else ("passed", "")

@@ -77,7 +77,7 @@ def floats(*values):
     return np.array(values, np.float32)
 
 
-# --- what is answered
+# --- responses
 
 
 def test_the_example_serves_two_signatures_of_a_model(serve):
@@ -164,7 +164,7 @@ def test_requests_are_counted(server):
     assert status == 200 and 'model_infer_request_success_total{model="net"' in text
 
 
-# --- what is refused
+# --- errors
 
 
 def test_a_missing_input_is_named(server):
@@ -401,7 +401,7 @@ def test_a_killed_worker_is_an_error_and_the_next_one_answers(slow, protocol):
     assert "Worker process stopped unexpectedly" in told[0].message()
     answer = first_answer(slow, protocol)
     assert answer.as_numpy("scaled").tolist() == [2.5, 5]
-    assert answer.as_numpy("calls") == 11  # the new process loaded the model anew
+    assert answer.as_numpy("calls") == 11  # the new process has loaded the model again
     assert slow.workers() != [worker]
 
 

@@ -297,7 +297,7 @@ def numbers(*shape):
     return torch.randn(*shape)
 
 
-# By name: what is made of the module, its arguments, and what may change.
+# By name: the module, its arguments, and its dynamic sizes.
 CASES = {
     "resnet": lambda: (ResNet().eval(), (numbers(2, 3, 32, 32),), {}, ({0: ROWS},)),
     "mobilenet": lambda: (mobile_net().eval(), (numbers(2, 3, 24, 24),), {}, ({0: ROWS},)),

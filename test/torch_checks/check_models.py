@@ -542,7 +542,7 @@ def test_the_backend_is_found_by_name():
     assert "treadle" in torch._dynamo.list_backends()
 
 
-# ---- what PyTorch runs itself
+# ---- parts that PyTorch runs
 
 
 @torch.library.custom_op("treadle_checks::twice", mutates_args=())

@@ -469,7 +469,7 @@ CASES = {
     "upsample_bilinear": (lambda x: torch.nn.functional.interpolate(
         x, size=(7, 9), mode="bilinear"), f(2, 3, 4, 5)),
     "im2col": (lambda x: torch.nn.functional.unfold(x, 2), f(2, 3, 4, 5)),
-    # what PyTorch takes apart nowhere
+    # ops that PyTorch never decomposes
     "cummax": (lambda x: x.cummax(1), f(3, 9)),
     "cummax_nan": (lambda x: x.cummax(0), torch.tensor([1.0, 3, float("nan"), 5, 2])),
     "cummin_int": (lambda x: x.cummin(0), f(9, 2, dtype=I64)),

@@ -7,7 +7,7 @@ import re
 import pytest
 
 SMALL = ["countdown", "nested", "beam_search", "training", "jax", "distributed"]
-# Seconds to the first picture that nobody should wait longer for, on a machine with other work.
+# The most seconds to the first picture, on a busy machine.
 MOST_SECONDS = {"resnet50": 20, "large100k": 20, "large1m": 60}
 GRAPH = "[role=application][aria-roledescription=graph]"
 

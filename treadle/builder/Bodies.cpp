@@ -7,11 +7,11 @@ using namespace mlir;
 
 namespace treadle::builder {
 
-Body &BuilderImpl::open(Body::Kind kind, std::string_view functionName, std::string title,
-                        std::string way) {
-  bodies.push_back(std::make_unique<Body>(kind, current, std::move(title)));
-  Body &body = *bodies.back();
-  body.way = std::move(way);
+BodyState &BuilderImpl::open(BodyState::Kind kind, std::string_view functionName, std::string title,
+                             std::string resultHint) {
+  bodies.push_back(std::make_unique<BodyState>(kind, current, std::move(title)));
+  BodyState &body = *bodies.back();
+  body.resultHint = std::move(resultHint);
   body.outline = std::make_unique<tfg::Outline>(module, functionNames->unique(functionName),
                                                 UnknownLoc::get(module.getContext()));
   body.block = &body.outline->body();
@@ -24,21 +24,21 @@ void BuilderImpl::close() {
   current = current->parent;
 }
 
-bool BuilderImpl::isOpen(const Body *body) const {
-  for (const Body *open = current; open; open = open->parent)
+bool BuilderImpl::isOpen(const BodyState *body) const {
+  for (const BodyState *open = current; open; open = open->parent)
     if (open == body)
       return true;
   return false;
 }
 
-Error BuilderImpl::notInnermost(const std::string &subject) const {
+Error BuilderImpl::notInnermostError(const std::string &subject) const {
   return Error{Code::FailedPrecondition,
                str(subject, " while ", current->title, " is open; end that first")};
 }
 
-void BuilderImpl::discard(Body &body) {
+void BuilderImpl::discard(BodyState &body) {
   while (isOpen(&body)) {
-    Body &open = *current;
+    BodyState &open = *current;
     close();
     if (&open != &body)
       discard(open);
@@ -54,17 +54,18 @@ void BuilderImpl::discard(Body &body) {
   body.outline.reset();
 }
 
-Output BuilderImpl::addArgument(Body &body, std::string_view name, DType dtype, KnownValue known) {
+Output BuilderImpl::addArgument(BodyState &body, std::string_view name, DType dtype,
+                                KnownValue known) {
   Type unknown = index->tensor({dtype});
   Type type = tfg::tensorOf(known.shape, cast<TensorType>(unknown).getElementType());
   mlir::Value value = body.outline->addArgument(type, name);
   return newOutput({value, &body, std::string(name), dtype, std::move(known)});
 }
 
-Output BuilderImpl::captured(Body &body, uint32_t id) {
+Output BuilderImpl::captured(BodyState &body, uint32_t id) {
   auto [entry, isNew] = body.captures.insert({id, 0});
   if (isNew) {
-    const Slot &outer = slots[id];
+    const ValueSlot &outer = slots[id];
     StringRef name = StringRef(outer.name).split(':').first;
     Output inner = addArgument(body, std::string_view(name), outer.dtype, outer.known);
     slots[inner.id].name = outer.name;
@@ -73,7 +74,7 @@ Output BuilderImpl::captured(Body &body, uint32_t id) {
   return Output(this, body.captures[id]);
 }
 
-void BuilderImpl::capture(Body &body, ArrayRef<uint32_t> ids) {
+void BuilderImpl::capture(BodyState &body, ArrayRef<uint32_t> ids) {
   for (uint32_t id : ids)
     captured(body, id);
 }
@@ -82,20 +83,21 @@ Expected<Output> BuilderImpl::resolve(const Output &value, const std::string &su
   if (value.impl != this)
     return Unexpected(
         invalidArgument(subject, " is '", value.name(), "', a value of another builder"));
-  Slot &found = slot(value);
+  ValueSlot &found = slot(value);
   if (!isOpen(found.body))
     return Unexpected(invalidArgument(subject, " is '", found.name, "' of ", found.body->title,
-                                      ", and is used in ", current->title, "; ", found.body->way));
+                                      ", and is used in ", current->title, "; ",
+                                      found.body->resultHint));
   // A function captures the value at its definition; callers pass the value that it has at the
   // call.
-  SmallVector<Body *> path; // innermost first
-  for (Body *body = current; body != found.body; body = body->parent) {
+  SmallVector<BodyState *> path; // innermost first
+  for (BodyState *body = current; body != found.body; body = body->parent) {
     path.push_back(body);
-    if (body->kind == Body::Kind::Function)
+    if (body->kind == BodyState::Kind::Function)
       break;
   }
   Output here = value;
-  for (Body *body : llvm::reverse(path))
+  for (BodyState *body : llvm::reverse(path))
     here = captured(*body, here.id);
   return here;
 }
@@ -111,21 +113,21 @@ Expected<mlir::Value> BuilderImpl::resolveToken(const Operation &node, const std
                                       "; expected a node from before or around it"));
   // The node that calls the outermost body without `node` gets the control edge, so that the whole
   // body waits.
-  Body *inside = nullptr;
-  for (Body *body = current; body != found.body; body = body->parent) {
+  BodyState *inside = nullptr;
+  for (BodyState *body = current; body != found.body; body = body->parent) {
     inside = body;
-    if (body->kind == Body::Kind::Function)
+    if (body->kind == BodyState::Kind::Function)
       return Unexpected(invalidArgument(subject, " is '", found.name, "' of ", found.body->title,
                                         ", and is used in ", body->title,
                                         ", which may be called anywhere; wait for it there"));
   }
   if (!inside)
     return found.token;
-  inside->waitsOutside.push_back(found.token);
+  inside->outerTokens.push_back(found.token);
   return mlir::Value();
 }
 
-tfg::FuncOp BuilderImpl::finish(Body &body, ArrayRef<Output> results,
+tfg::FuncOp BuilderImpl::finish(BodyState &body, ArrayRef<Output> results,
                                 ArrayRef<std::string> resultNames) {
   SmallVector<mlir::Value> values;
   for (const Output &result : results)

@@ -15,7 +15,7 @@ struct Branches::State {
     Output output;
   };
   struct Branch {
-    Body *body;
+    BodyState *body;
     llvm::StringMap<Output> values;
   };
 
@@ -55,7 +55,7 @@ Expected<Branches> BuilderImpl::beginBranches(bool isCond, const Input &input,
   DType want = isCond ? DType::Bool : DType::Int32;
   Output selector =
       TREADLE_TRY(value(input, want, str(name, isCond ? "/predicate" : "/index"), subject));
-  const Slot &found = slot(selector);
+  const ValueSlot &found = slot(selector);
   if (found.dtype != want || (found.known.shape.hasRank() && !found.known.shape.isRank(0)))
     return Unexpected(invalidArgument(subject, " is '", found.name, "', ", typeText(selector),
                                       "; expected a scalar ", dtypeName(want)));
@@ -75,8 +75,8 @@ Expected<void> BuilderImpl::begin(Branches::State &state) {
   if (state.isCond && next == 2)
     return Unexpected(
         Error{Code::FailedPrecondition, str(state.subject, " has both its branches already")});
-  impl.open(Body::Kind::Branch, str(state.name, "_", state.branchName(next)), state.title(next),
-            "a value leaves a branch only as one of its results");
+  impl.open(BodyState::Kind::Branch, str(state.name, "_", state.branchName(next)),
+            state.title(next), "a value leaves a branch only as one of its results");
   if (next > 0)
     for (const auto &entry : state.branches.back().body->captures)
       impl.captured(*impl.current, entry.first);
@@ -111,7 +111,7 @@ Expected<void> BuilderImpl::set(Branches::State &state, std::string_view name, c
         Error{Code::FailedPrecondition, str(subject, " is set outside of its branches")});
   Branches::State::Branch &branch = state.branches.back();
   if (impl.current != branch.body)
-    return Unexpected(impl.notInnermost(str(subject, " is set")));
+    return Unexpected(impl.notInnermostError(str(subject, " is set")));
   Branches::State::Result *result = state.find(name);
   bool isFirst = state.branches.size() == 1;
   if (!result && !isFirst)
@@ -140,7 +140,7 @@ Expected<void> BuilderImpl::endBranch(Branches::State &state) {
         Error{Code::FailedPrecondition, str("no branch of ", state.subject, " has begun")});
   Branches::State::Branch &branch = state.branches.back();
   if (impl.current != branch.body)
-    return Unexpected(impl.notInnermost(str(state.here(), " ends")));
+    return Unexpected(impl.notInnermostError(str(state.here(), " ends")));
   for (Branches::State::Result &result : state.results) {
     auto value = branch.values.find(result.name);
     if (value == branch.values.end())
@@ -158,7 +158,7 @@ Expected<void> BuilderImpl::endBranch(Branches::State &state) {
 Expected<void> BuilderImpl::end(Branches::State &state) {
   BuilderImpl &impl = *state.impl;
   if (state.isInBranch)
-    return Unexpected(impl.notInnermost(str(state.subject, " ends")));
+    return Unexpected(impl.notInnermostError(str(state.subject, " ends")));
   if (state.branches.empty())
     return Unexpected(invalidArgument(state.subject, " has no branch"));
   // A missing false branch does nothing.
@@ -196,7 +196,7 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
       results.push_back(branch.values.lookup(name));
     functions.push_back({impl.finish(*branch.body, results, names).getName().str(), nullptr});
     isStateful |= branch.body->isStateful;
-    llvm::append_range(request.waits, branch.body->waitsOutside);
+    llvm::append_range(request.waits, branch.body->outerTokens);
   }
   request.op = functionalOp(state.isCond ? OpKind::If : OpKind::Case, isStateful);
   if (state.isCond) {
@@ -219,30 +219,30 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
 // --- public class -------------------------------------------------------------------------------
 
 Branches Builder::cond(const Input &predicate, std::string_view name) {
-  return impl->orFail(impl->beginBranches(true, predicate, name));
+  return impl->unwrapOrRecord(impl->beginBranches(true, predicate, name));
 }
 Branches Builder::switchCase(const Input &index, std::string_view name) {
-  return impl->orFail(impl->beginBranches(false, index, name));
+  return impl->unwrapOrRecord(impl->beginBranches(false, index, name));
 }
 
 void Branches::begin() {
   if (state)
-    state->impl->orFail(BuilderImpl::begin(*state));
+    state->impl->unwrapOrRecord(BuilderImpl::begin(*state));
 }
 Output Branches::operator[](std::string_view name) const {
-  return state ? state->impl->orFail(BuilderImpl::get(*state, name)) : Output();
+  return state ? state->impl->unwrapOrRecord(BuilderImpl::get(*state, name)) : Output();
 }
 void Branches::set(std::string_view name, const Input &value) {
   if (state)
-    state->impl->orFail(BuilderImpl::set(*state, name, value));
+    state->impl->unwrapOrRecord(BuilderImpl::set(*state, name, value));
 }
 void Branches::endBranch() {
   if (state)
-    state->impl->orFail(BuilderImpl::endBranch(*state));
+    state->impl->unwrapOrRecord(BuilderImpl::endBranch(*state));
 }
 void Branches::end() {
   if (state)
-    state->impl->orFail(BuilderImpl::end(*state));
+    state->impl->unwrapOrRecord(BuilderImpl::end(*state));
 }
 void Branches::abandon() {
   if (!state || state->isEnded)

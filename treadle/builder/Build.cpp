@@ -65,7 +65,7 @@ void orderFunctions(ModuleOp module, const tfg::EffectAnalysis &effects) {
   for (auto function : module.getOps<tfg::FuncOp>()) {
     for (tfg::OrderEdge edge : tfg::missingOrder(function.getEntry(), effects))
       tfg::addControl(edge.to, edge.from.controlResult());
-    tfg::returnControl(function.getReturn(), tfg::notWaitedFor(function, effects));
+    tfg::returnControl(function.getReturn(), tfg::unawaitedEffects(function, effects));
   }
 }
 
@@ -73,7 +73,7 @@ void orderFunctions(ModuleOp module, const tfg::EffectAnalysis &effects) {
 
 Expected<Graph> BuilderImpl::build() {
   if (current != root)
-    return Unexpected(notInnermost("the graph is built"));
+    return Unexpected(notInnermostError("the graph is built"));
   if (isBroken)
     return Unexpected(
         Error{Code::FailedPrecondition,
@@ -91,7 +91,7 @@ Expected<Graph> BuilderImpl::build() {
   FirstError first(copy->getContext());
   if (failed(verify(*copy)))
     return Unexpected(internal("the graph that was built doesn't verify: ", first.message));
-  return madeOf(graph, std::move(copy));
+  return derivedGraph(graph, std::move(copy));
 }
 
 } // namespace treadle::builder

@@ -40,15 +40,15 @@ PartialShape Variable::shape() const {
   return impl ? BuilderImpl::slot(*this).shape : PartialShape();
 }
 Output Variable::handle() const { return impl ? BuilderImpl::slot(*this).handle : Output(); }
-Output Variable::read() const { return impl ? impl->orFail(impl->read(*this)) : Output(); }
+Output Variable::read() const { return impl ? impl->unwrapOrRecord(impl->read(*this)) : Output(); }
 Operation Variable::assign(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, operatorOp("=", 2), value)) : Operation();
+  return impl ? impl->unwrapOrRecord(impl->assign(*this, operatorOp("=", 2), value)) : Operation();
 }
 Operation Variable::assignAdd(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, operatorOp("+=", 2), value)) : Operation();
+  return impl ? impl->unwrapOrRecord(impl->assign(*this, operatorOp("+=", 2), value)) : Operation();
 }
 Operation Variable::assignSub(const Input &value) const {
-  return impl ? impl->orFail(impl->assign(*this, operatorOp("-=", 2), value)) : Operation();
+  return impl ? impl->unwrapOrRecord(impl->assign(*this, operatorOp("-=", 2), value)) : Operation();
 }
 
 // --- shared parts -------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ BuilderImpl::BuilderImpl()
                               "}\n")),
       index(std::make_unique<EditIndex>(*graph.impl)), module(*graph.impl->module),
       functionNames(std::make_unique<tfg::FunctionNames>(module)) {
-  bodies.push_back(std::make_unique<Body>(Body::Kind::Graph, nullptr, "the graph"));
+  bodies.push_back(std::make_unique<BodyState>(BodyState::Kind::Graph, nullptr, "the graph"));
   root = current = bodies.back().get();
   root->block = &index->graph.getNodes().front();
   root->names.insert(Builder::initName);
@@ -72,7 +72,7 @@ bool BuilderImpl::isEmpty(const Input &input) {
   return !input.value && !input.variable && !input.literal;
 }
 
-Output BuilderImpl::newOutput(Slot slot) {
+Output BuilderImpl::newOutput(ValueSlot slot) {
   slots.push_back(std::move(slot));
   return Output(this, static_cast<uint32_t>(slots.size() - 1));
 }
@@ -90,10 +90,10 @@ static bool isName(StringRef name) {
   return !name.empty() && (llvm::isAlnum(name[0]) || name[0] == '.') && llvm::all_of(name, isPart);
 }
 
-std::string BuilderImpl::uniqueName(Body &body, const std::string &base) {
+std::string BuilderImpl::uniqueName(BodyState &body, const std::string &base) {
   std::string name = base;
   while (!body.names.insert(name).second)
-    name = str(base, "_", ++body.suffixes[base]);
+    name = str(base, "_", ++body.nextSuffix[base]);
   return name;
 }
 
@@ -126,7 +126,7 @@ Builder::~Builder() = default;
 const std::optional<Error> &Builder::error() const { return impl->firstError; }
 std::optional<Error> Builder::takeError() { return std::exchange(impl->firstError, std::nullopt); }
 
-Operation Builder::op(Node node) { return impl->orFail(impl->add(std::move(node))); }
+Operation Builder::op(Node node) { return impl->unwrapOrRecord(impl->add(std::move(node))); }
 
 Output Builder::placeholder(std::string_view name, DType dtype, PartialShape shape) {
   if (impl->current != impl->root) {
@@ -201,7 +201,8 @@ void Builder::pushControl(const std::vector<Operation> &operations) {
   SmallVector<mlir::Value> tokens;
   for (const Operation &operation : operations)
     if (operation)
-      if (mlir::Value token = impl->orFail(impl->resolveToken(operation, "a control dependency")))
+      if (mlir::Value token =
+              impl->unwrapOrRecord(impl->resolveToken(operation, "a control dependency")))
         tokens.push_back(token);
   impl->current->waits.push_back(std::move(tokens));
 }
@@ -214,7 +215,7 @@ void Builder::popControl() {
 Operation Builder::operationOf(const Output &value) {
   if (!value)
     return {};
-  Slot &slot = BuilderImpl::slot(value);
+  ValueSlot &slot = BuilderImpl::slot(value);
   if (!slot.node)
     impl->fail(invalidArgument("'", slot.name, "' is an argument of ", slot.body->title,
                                ", not the output of a node; there is nothing to wait for"));
@@ -234,7 +235,7 @@ static Output binary(const char *symbol, const Input &x, const Input &y) {
   BuilderImpl *impl = BuilderImpl::of(x) ? BuilderImpl::of(x) : BuilderImpl::of(y);
   if (!impl)
     return {};
-  return impl->orFail(impl->add({std::string(operatorOp(symbol, 2)), {x, y}})).output(0);
+  return impl->unwrapOrRecord(impl->add({std::string(operatorOp(symbol, 2)), {x, y}})).output(0);
 }
 
 Output operator+(const Input &x, const Input &y) { return binary("+", x, y); }
@@ -246,7 +247,7 @@ Output operator>(const Input &x, const Input &y) { return binary(">", x, y); }
 Output operator>=(const Input &x, const Input &y) { return binary(">=", x, y); }
 Output operator/(const Input &x, const Input &y) {
   BuilderImpl *impl = BuilderImpl::of(x) ? BuilderImpl::of(x) : BuilderImpl::of(y);
-  return impl ? impl->orFail(impl->divide(x, y)) : Output();
+  return impl ? impl->unwrapOrRecord(impl->divide(x, y)) : Output();
 }
 
 } // namespace treadle::builder

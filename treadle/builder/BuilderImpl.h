@@ -16,34 +16,34 @@
 namespace treadle::builder {
 
 /// The graph, or a function under construction.
-struct Body {
+struct BodyState {
   enum class Kind { Graph, Condition, LoopBody, Branch, Function };
 
-  Body(Kind kind, Body *parent, std::string title)
+  BodyState(Kind kind, BodyState *parent, std::string title)
       : kind(kind), parent(parent), title(std::move(title)) {}
 
   Kind kind;
-  Body *parent; // enclosing body; null for the graph
+  BodyState *parent; // enclosing body; null for the graph
   std::string title;
-  std::string way;                       // hint for messages: `loop.NAME = value`
+  std::string resultHint;                // hint for messages: `loop.NAME = value`
   std::unique_ptr<tfg::Outline> outline; // null for the graph
   mlir::Block *block = nullptr;
   llvm::StringSet<> names;
-  llvm::StringMap<unsigned> suffixes;
+  llvm::StringMap<unsigned> nextSuffix;
   /// Captured outer values and the arguments for them, in argument order.
   llvm::MapVector<uint32_t, uint32_t> captures;
   std::vector<std::string> scopes;
   std::vector<llvm::SmallVector<mlir::Value>> waits; // stack of lists of tokens to wait for
   /// Tokens of the parent body that the node calling this body waits for.
-  llvm::SmallVector<mlir::Value> waitsOutside;
+  llvm::SmallVector<mlir::Value> outerTokens;
   std::vector<std::string> functions; // functions called from this body only
   bool isStateful = false, isEnded = false;
 };
 
 /// A value that the user has a handle of (Output).
-struct Slot {
+struct ValueSlot {
   mlir::Value value; // dangling after its body has ended
-  Body *body;
+  BodyState *body;
   std::string name;
   DType dtype;
   KnownValue known;
@@ -52,7 +52,7 @@ struct Slot {
 
 struct OperationSlot {
   std::string name;
-  Body *body;
+  BodyState *body;
   mlir::Value token;
   std::vector<Output> outputs;
 };
@@ -84,13 +84,13 @@ public:
   BuilderImpl();
 
   // --- Builder.cpp: errors, values, names
-  template <typename T> T orFail(Expected<T> value) {
+  template <typename T> T unwrapOrRecord(Expected<T> value) {
     if (value)
       return std::move(*value);
     fail(std::move(value.error()));
     return {};
   }
-  void orFail(Expected<void> done) {
+  void unwrapOrRecord(Expected<void> done) {
     if (!done)
       fail(std::move(done.error()));
   }
@@ -98,7 +98,7 @@ public:
     if (!firstError)
       firstError = std::move(error);
   }
-  static Slot &slot(const Output &value) { return value.impl->slots[value.id]; }
+  static ValueSlot &slot(const Output &value) { return value.impl->slots[value.id]; }
   static OperationSlot &slot(const Operation &node) { return node.impl->operations[node.id]; }
   static VariableSlot &slot(const Variable &v) { return v.impl->variables[v.id]; }
   static BuilderImpl *of(const Output &value) { return value.impl; }
@@ -108,13 +108,13 @@ public:
   static BuilderImpl *of(const Input &input);
   static bool isEmpty(const Input &input);
 
-  Output newOutput(Slot slot);
+  Output newOutput(ValueSlot slot);
   std::string typeText(const Output &value) const; // `float32[2,?]`
   std::string typeText(DType dtype, const Shape &shape) const;
 
   /// Returns `name` in the body's scope if it is free, or a free name derived from `base`.
   Expected<std::string> nodeName(std::string_view name, std::string_view base);
-  std::string uniqueName(Body &body, const std::string &base);
+  std::string uniqueName(BodyState &body, const std::string &base);
 
   // --- Nodes.cpp
   Expected<Operation> add(Builder::Node node);
@@ -135,23 +135,24 @@ public:
 
   // --- Bodies.cpp
   /// Opens a function as the current body, to which nodes are added.
-  Body &open(Body::Kind kind, std::string_view functionName, std::string title, std::string way);
+  BodyState &open(BodyState::Kind kind, std::string_view functionName, std::string title,
+                  std::string resultHint);
   /// Closes the innermost body without creating its function yet.
   void close();
-  Output addArgument(Body &body, std::string_view name, DType dtype, KnownValue known);
+  Output addArgument(BodyState &body, std::string_view name, DType dtype, KnownValue known);
   /// Returns the value in the innermost body; captures it in all bodies between if it is an outer
   /// one's.
   Expected<Output> resolve(const Output &value, const std::string &subject);
   Expected<mlir::Value> resolveToken(const Operation &node, const std::string &subject);
   /// Adds missing captures as arguments of `body`.
-  void capture(Body &body, llvm::ArrayRef<uint32_t> ids);
-  Output captured(Body &body, uint32_t id);
-  tfg::FuncOp finish(Body &body, llvm::ArrayRef<Output> results,
+  void capture(BodyState &body, llvm::ArrayRef<uint32_t> ids);
+  Output captured(BodyState &body, uint32_t id);
+  tfg::FuncOp finish(BodyState &body, llvm::ArrayRef<Output> results,
                      llvm::ArrayRef<std::string> resultNames);
   /// Discards a body that no node calls, with all open bodies in it and their functions.
-  void discard(Body &body);
-  bool isOpen(const Body *body) const;
-  Error notInnermost(const std::string &subject) const;
+  void discard(BodyState &body);
+  bool isOpen(const BodyState *body) const;
+  Error notInnermostError(const std::string &subject) const;
 
   // --- Loops.cpp, Branches.cpp, Functions.cpp
   Expected<Loop> beginLoop(Builder::LoopSpec spec);
@@ -177,9 +178,9 @@ public:
                                           const std::vector<Input> &xs,
                                           const std::vector<Input> &dys);
   /// Replaces the module by a copy of itself. No function may be open.
-  void useCopy();
+  void replaceModuleByCopy();
   /// Updates the values of the innermost body by name, after its nodes were replaced.
-  void findAgain();
+  void refreshValues();
   Output gradientOutput(mlir::Value value, const Shape &shape);
 
   // --- Build.cpp
@@ -189,9 +190,9 @@ public:
   std::unique_ptr<EditIndex> index;
   mlir::ModuleOp module;
   std::unique_ptr<tfg::FunctionNames> functionNames;
-  std::vector<std::unique_ptr<Body>> bodies;
-  Body *root = nullptr, *current = nullptr;
-  std::deque<Slot> slots;
+  std::vector<std::unique_ptr<BodyState>> bodies;
+  BodyState *root = nullptr, *current = nullptr;
+  std::deque<ValueSlot> slots;
   std::deque<OperationSlot> operations;
   std::deque<VariableSlot> variables;
 

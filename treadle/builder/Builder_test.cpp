@@ -74,7 +74,7 @@ TEST(BuilderTest, BranchesGiveResultsAndHaveEffects) {
   }
 }
 
-TEST(BuilderTest, AFunctionTakesWhatItUsesFromOutside) {
+TEST(BuilderTest, FunctionsCaptureOuterValues) {
   Builder g;
   Variable v = g.variable("v", 2.0);
   Output scale = g.constant(f32(3));

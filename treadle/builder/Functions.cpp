@@ -15,11 +15,11 @@ struct Function::State {
 
   BuilderImpl *impl;
   std::string name, subject;
-  Body *body = nullptr;
+  BodyState *body = nullptr;
   std::vector<Output> arguments;
   std::vector<uint32_t> captures; // values of the enclosing body
   std::vector<Result> results;
-  bool isEnded = false, isDropped = false;
+  bool isEnded = false, isDiscarded = false;
 };
 
 Expected<Function> BuilderImpl::beginFunction(std::string_view name,
@@ -29,7 +29,7 @@ Expected<Function> BuilderImpl::beginFunction(std::string_view name,
   auto state = std::make_shared<Function::State>();
   state->impl = this;
   state->subject = str("function '", name, "'");
-  state->body = &open(Body::Kind::Function, name, str("the body of ", state->subject),
+  state->body = &open(BodyState::Kind::Function, name, str("the body of ", state->subject),
                       "a value leaves a function only as one of its results");
   state->name = state->body->outline->name().str();
   for (Builder::Argument &argument : arguments)
@@ -47,7 +47,7 @@ Expected<void> BuilderImpl::end(Function::State &function, const std::vector<Inp
   if (function.isEnded)
     return Unexpected(Error{Code::FailedPrecondition, str(function.subject, " has ended already")});
   if (impl.current != function.body)
-    return Unexpected(impl.notInnermost(str(function.subject, " ends")));
+    return Unexpected(impl.notInnermostError(str(function.subject, " ends")));
   SmallVector<Output> values;
   std::vector<std::string> names;
   for (auto [i, input] : llvm::enumerate(results)) {
@@ -72,11 +72,11 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
   Function::State &function = *called.state;
   if (function.impl != this)
     return Unexpected(invalidArgument(function.subject, " belongs to another builder"));
-  if (!function.isEnded || function.isDropped)
+  if (!function.isEnded || function.isDiscarded)
     return Unexpected(
         Error{Code::FailedPrecondition,
               str(function.subject, " is called ",
-                  function.isDropped ? "after its body was abandoned" : "in its own body")});
+                  function.isDiscarded ? "after its body was abandoned" : "in its own body")});
   if (inputs.size() != function.arguments.size())
     return Unexpected(invalidArgument(function.subject, " is called with ", inputs.size(),
                                       " values, expected ", function.arguments.size()));
@@ -115,11 +115,11 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
 }
 
 Function Builder::function(std::string_view name, const std::vector<Argument> &arguments) {
-  return impl->orFail(impl->beginFunction(name, arguments));
+  return impl->unwrapOrRecord(impl->beginFunction(name, arguments));
 }
 Operation Builder::call(const Function &function, const std::vector<Input> &inputs,
                         std::string_view name) {
-  return impl->orFail(impl->call(function, inputs, name));
+  return impl->unwrapOrRecord(impl->call(function, inputs, name));
 }
 
 static const std::string noName;
@@ -131,13 +131,13 @@ const std::vector<Output> &Function::arguments() const {
 }
 void Function::end(const std::vector<Input> &results) {
   if (state)
-    state->impl->orFail(BuilderImpl::end(*state, results));
+    state->impl->unwrapOrRecord(BuilderImpl::end(*state, results));
 }
 void Function::abandon() {
   if (!state || state->isEnded)
     return;
   state->impl->discard(*state->body);
-  state->isEnded = state->isDropped = true;
+  state->isEnded = state->isDiscarded = true;
 }
 
 } // namespace treadle::builder

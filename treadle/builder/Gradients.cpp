@@ -11,16 +11,16 @@ namespace treadle::builder {
 namespace {
 
 /// A temporary terminator for an open function body, which passes require.
-class TemporaryEnd {
+class TemporaryTerminator {
 public:
-  explicit TemporaryEnd(Body &body) {
+  explicit TemporaryTerminator(BodyState &body) {
     if (!body.outline)
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(body.block);
     end = tfg::ReturnOp::create(builder, UnknownLoc::get(builder.getContext()), ValueRange(),
                                 ValueRange());
   }
-  ~TemporaryEnd() {
+  ~TemporaryTerminator() {
     if (end)
       end->erase();
   }
@@ -31,14 +31,14 @@ private:
 
 } // namespace
 
-void BuilderImpl::useCopy() {
+void BuilderImpl::replaceModuleByCopy() {
   index.reset();
-  graph = madeOf(graph, graph.impl->copy());
+  graph = derivedGraph(graph, graph.impl->copy());
   module = *graph.impl->module;
-  findAgain();
+  refreshValues();
 }
 
-void BuilderImpl::findAgain() {
+void BuilderImpl::refreshValues() {
   index = std::make_unique<EditIndex>(*graph.impl);
   functionNames = std::make_unique<tfg::FunctionNames>(module);
   if (current == root)
@@ -113,7 +113,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
   Graph before = graph;
   bool isGraph = current == root;
   if (isGraph)
-    useCopy();
+    replaceModuleByCopy();
   tfg::GradientsRequest request;
   for (auto [outputs, values] :
        {std::pair(&*outputsY, &request.ys), std::pair(&*outputsX, &request.xs),
@@ -121,7 +121,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
     for (const Output &output : *outputs)
       values->push_back(slot(output).value);
   Expected<SmallVector<mlir::Value>> found = [&] {
-    TemporaryEnd end(*current);
+    TemporaryTerminator end(*current);
     return tfg::addGradients(module, *current->block, request);
   }();
   if (!found && isGraph) {
@@ -129,7 +129,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
     graph = before;
     module = *graph.impl->module;
   }
-  findAgain();
+  refreshValues();
   if (!found) {
     isBroken = !isGraph;
     return Unexpected(std::move(found.error()));
@@ -153,7 +153,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
 
 std::vector<Output> Builder::gradients(const std::vector<Input> &ys, const std::vector<Input> &xs,
                                        const std::vector<Input> &gradYs) {
-  return impl->orFail(impl->gradients(ys, xs, gradYs));
+  return impl->unwrapOrRecord(impl->gradients(ys, xs, gradYs));
 }
 
 } // namespace treadle::builder

@@ -49,7 +49,7 @@ constexpr Integral integral[] = {
     {DType::UInt32, integer<uint32_t>}, {DType::UInt64, integer<uint64_t>},
 };
 
-Error wrongKind(const std::string &found, DType want) {
+Error wrongLiteralKind(const std::string &found, DType want) {
   return invalidArgument(found, " is passed where ", dtypeName(want), " is expected");
 }
 
@@ -78,7 +78,7 @@ Input::Input(double number) {
     for (const Floating &entry : floating)
       if (entry.dtype == want)
         return entry.make(want, number);
-    return Unexpected(wrongKind(str("the number ", number), want));
+    return Unexpected(wrongLiteralKind(str("the number ", number), want));
   };
 }
 
@@ -92,7 +92,7 @@ Input::Input(int64_t number) {
     for (const Floating &entry : floating)
       if (entry.dtype == want)
         return entry.make(want, static_cast<double>(number));
-    return Unexpected(wrongKind(str("the number ", number), want));
+    return Unexpected(wrongLiteralKind(str("the number ", number), want));
   };
 }
 
@@ -100,7 +100,7 @@ Input::Input(bool value) {
   literal = [value](DType want) -> Expected<Tensor> {
     if (want == DType::Invalid || want == DType::Bool)
       return Tensor::scalar(DType::Bool, value);
-    return Unexpected(wrongKind(value ? "true" : "false", want));
+    return Unexpected(wrongLiteralKind(value ? "true" : "false", want));
   };
 }
 
@@ -108,7 +108,7 @@ Input::Input(const char *text) {
   literal = [text = std::string(text)](DType want) -> Expected<Tensor> {
     if (want == DType::Invalid || want == DType::String)
       return Tensor::scalarString(text);
-    return Unexpected(wrongKind(str("the text '", text, "'"), want));
+    return Unexpected(wrongLiteralKind(str("the text '", text, "'"), want));
   };
 }
 

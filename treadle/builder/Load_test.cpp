@@ -225,7 +225,7 @@ private:
   std::array<std::optional<Session>, numPlaces> sessions;
 };
 
-TEST(Load, OfManyCallers) {
+TEST(Load, ManyCallers) {
   const char *seconds = std::getenv("TREADLE_LOAD_SECONDS");
   Load load(seconds ? std::strtod(seconds, nullptr) : 3);
   load.run();

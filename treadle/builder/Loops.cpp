@@ -20,7 +20,7 @@ struct Loop::State {
   std::string name, subject;
   std::vector<Variable> variables;
   int64_t parallelIterations;
-  Body *condition = nullptr, *body = nullptr;
+  BodyState *condition = nullptr, *body = nullptr;
   Output predicate;
   bool isEnded = false;
 
@@ -62,7 +62,7 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
     state->variables.push_back({variable.name, init, {}, {}, shape, {}});
   }
   state->condition =
-      &open(Body::Kind::Condition, name + "_cond", str("the condition of loop '", name, "'"),
+      &open(BodyState::Kind::Condition, name + "_cond", str("the condition of loop '", name, "'"),
             "the body must recompute the values of the condition that it uses");
   for (Loop::State::Variable &v : state->variables)
     v.now = v.inCondition = addArgument(*current, v.name, slot(v.init).dtype, v.shape);
@@ -86,16 +86,16 @@ Expected<void> BuilderImpl::condition(Loop::State &loop, const Input &input) {
     return Unexpected(
         Error{Code::FailedPrecondition, str(loop.subject, " has its condition already")});
   if (impl.current != loop.condition)
-    return Unexpected(impl.notInnermost(str("the condition of ", loop.subject, " is set")));
+    return Unexpected(impl.notInnermostError(str("the condition of ", loop.subject, " is set")));
   std::string subject = str(loop.subject, ": its condition");
   Output predicate = TREADLE_TRY(impl.value(input, DType::Bool, "condition", subject));
-  const Slot &found = slot(predicate);
+  const ValueSlot &found = slot(predicate);
   if (found.dtype != DType::Bool || (found.known.shape.hasRank() && !found.known.shape.isRank(0)))
     return Unexpected(invalidArgument(subject, " is '", found.name, "', ", impl.typeText(predicate),
                                       "; expected a scalar bool"));
   loop.predicate = predicate;
   impl.close();
-  loop.body = &impl.open(Body::Kind::LoopBody, loop.name + "_body",
+  loop.body = &impl.open(BodyState::Kind::LoopBody, loop.name + "_body",
                          str("the body of loop '", loop.name, "'"),
                          "a value leaves a loop only as one of its variables");
   for (Loop::State::Variable &v : loop.variables)
@@ -119,10 +119,10 @@ Expected<void> BuilderImpl::set(Loop::State &loop, std::string_view name, const 
                                 loop.isEnded ? "after the loop" : "before the loop's condition",
                                 "; expected in its body, after its condition")});
   if (impl.current != loop.body)
-    return Unexpected(impl.notInnermost(str(subject, " is set")));
+    return Unexpected(impl.notInnermostError(str(subject, " is set")));
   DType dtype = slot(variable->init).dtype;
   Output next = TREADLE_TRY(impl.value(input, dtype, str(name, "/next"), subject));
-  const Slot &found = slot(next);
+  const ValueSlot &found = slot(next);
   if (found.dtype != dtype)
     return Unexpected(invalidArgument(subject, " is ", dtypeName(dtype), ", but is set to '",
                                       found.name, "', ", impl.typeText(next),
@@ -142,7 +142,7 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
     return Unexpected(
         Error{Code::FailedPrecondition, str(loop.subject, " ends without a condition")});
   if (impl.current != loop.body)
-    return Unexpected(impl.notInnermost(str(loop.subject, " ends")));
+    return Unexpected(impl.notInnermostError(str(loop.subject, " ends")));
   NodeRequest request{{}, loop.name};
   SmallVector<Output> results;
   std::vector<std::string> names;
@@ -173,8 +173,8 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
   request.attrs.set("output_shapes", std::move(shapes));
   request.attrs.set("parallel_iterations", loop.parallelIterations);
   request.known = std::move(known);
-  for (Body *body : {loop.condition, loop.body})
-    llvm::append_range(request.waits, body->waitsOutside);
+  for (BodyState *body : {loop.condition, loop.body})
+    llvm::append_range(request.waits, body->outerTokens);
   bool isStateful = loop.condition->isStateful || loop.body->isStateful;
   request.op = functionalOp(OpKind::While, isStateful);
   Operation node = TREADLE_TRY(impl.emit(std::move(request)));
@@ -186,27 +186,29 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
 
 // --- public class -------------------------------------------------------------------------------
 
-Loop Builder::whileLoop(LoopSpec spec) { return impl->orFail(impl->beginLoop(std::move(spec))); }
+Loop Builder::whileLoop(LoopSpec spec) {
+  return impl->unwrapOrRecord(impl->beginLoop(std::move(spec)));
+}
 
 Output Loop::operator[](std::string_view name) const {
-  return state ? state->impl->orFail(BuilderImpl::get(*state, name)) : Output();
+  return state ? state->impl->unwrapOrRecord(BuilderImpl::get(*state, name)) : Output();
 }
 void Loop::set(std::string_view name, const Input &value) {
   if (state)
-    state->impl->orFail(BuilderImpl::set(*state, name, value));
+    state->impl->unwrapOrRecord(BuilderImpl::set(*state, name, value));
 }
 void Loop::condition(const Input &value) {
   if (state)
-    state->impl->orFail(BuilderImpl::condition(*state, value));
+    state->impl->unwrapOrRecord(BuilderImpl::condition(*state, value));
 }
 void Loop::end() {
   if (state)
-    state->impl->orFail(BuilderImpl::end(*state));
+    state->impl->unwrapOrRecord(BuilderImpl::end(*state));
 }
 void Loop::abandon() {
   if (!state || state->isEnded)
     return;
-  for (Body *body : {state->body, state->condition})
+  for (BodyState *body : {state->body, state->condition})
     if (body)
       state->impl->discard(*body);
   state->isEnded = true;

@@ -13,11 +13,11 @@ namespace treadle::builder {
 namespace {
 
 /// Rolls back additions to a body on destruction, unless they are kept.
-class Attempt {
+class NodeTransaction {
 public:
-  explicit Attempt(Body &body)
+  explicit NodeTransaction(BodyState &body)
       : body(body), last(body.block->empty() ? nullptr : &body.block->back()) {}
-  ~Attempt() {
+  ~NodeTransaction() {
     if (isKept)
       return;
     while (!body.block->empty() && &body.block->back() != last) {
@@ -31,7 +31,7 @@ public:
   std::string name;
 
 private:
-  Body &body;
+  BodyState &body;
   mlir::Operation *last;
   bool isKept = false;
 };
@@ -181,7 +181,7 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
     return Unexpected(invalidArgument("'", node.op,
                                       "' is an op of version 1's control flow, whose effects the "
                                       "builder can't order; use a loop or a conditional"));
-  Attempt attempt(*current);
+  NodeTransaction attempt(*current);
   std::string name = TREADLE_TRY(nodeName(node.name, node.op));
   attempt.name = name;
   std::string subject = str("node '", name, "' (", node.op, ")");
@@ -276,8 +276,8 @@ Expected<void> BuilderImpl::checkInputs(const OpDef &def, const std::string &sub
 Expected<Output> BuilderImpl::read(const Variable &variable) {
   VariableSlot &v = slot(variable);
   bool isInFunction = false;
-  for (Body *body = current; body; body = body->parent)
-    isInFunction |= body->kind == Body::Kind::Function;
+  for (BodyState *body = current; body; body = body->parent)
+    isInFunction |= body->kind == BodyState::Kind::Function;
   if (!v.isAssigned && !isInFunction)
     return Unexpected(Error{Code::FailedPrecondition,
                             str("variable '", v.name,
@@ -297,7 +297,7 @@ Expected<Operation> BuilderImpl::assign(const Variable &variable, StringRef op,
     return Operation();
   VariableSlot &v = slot(variable);
   std::string subject = str("variable '", v.name, "'");
-  Attempt attempt(*current);
+  NodeTransaction attempt(*current);
   StringRef verb = op.take_until([](char c) { return c == 'V'; }); // Assign, AssignAdd
   attempt.name = uniqueName(*current, str(v.name, "/", verb.str()));
   Output handle = TREADLE_TRY(resolve(v.handle, subject));
@@ -324,7 +324,7 @@ Variable BuilderImpl::addVariable(const std::string &name, DType dtype, PartialS
   request.attrs.set("shape", shape);
   request.attrs.set("shared_name", name);
   request.known = {KnownValue(Shape::scalar(), {Shape::of(shape)})};
-  Operation handle = orFail(emit(std::move(request)));
+  Operation handle = unwrapOrRecord(emit(std::move(request)));
   variables.push_back({name, dtype, std::move(shape), handle.output(0), false});
   return Variable(this, static_cast<uint32_t>(variables.size() - 1));
 }
@@ -345,7 +345,7 @@ public:
 
 private:
   BuilderImpl &impl;
-  Body *body;
+  BodyState *body;
   std::vector<SmallVector<mlir::Value>> waits;
 };
 
@@ -354,7 +354,7 @@ Expected<Variable> BuilderImpl::variable(std::string_view name,
   Initialization initialization(*this);
   if (name.empty())
     return Unexpected(invalidArgument("a variable has no name"));
-  Attempt attempt(*root);
+  NodeTransaction attempt(*root);
   std::string whole = TREADLE_TRY(nodeName(name, name));
   attempt.name = whole;
   std::string subject = str("variable '", whole, "'");
@@ -373,7 +373,7 @@ Expected<Variable> BuilderImpl::variable(std::string_view name,
 }
 
 Variable Builder::variable(std::string_view name, const std::function<Input()> &init) {
-  return impl->orFail(impl->variable(name, init));
+  return impl->unwrapOrRecord(impl->variable(name, init));
 }
 
 Variable Builder::variable(std::string_view name, const Input &init) {
@@ -388,7 +388,7 @@ Variable Builder::variable(std::string_view name, const Input &init) {
 
 Variable Builder::variable(std::string_view name, DType dtype, PartialShape shape) {
   BuilderImpl::Initialization initialization(*impl);
-  std::string whole = impl->orFail(impl->nodeName(name, name));
+  std::string whole = impl->unwrapOrRecord(impl->nodeName(name, name));
   return whole.empty() ? Variable() : impl->addVariable(whole, dtype, std::move(shape));
 }
 

@@ -6,7 +6,7 @@
 
 namespace treadle::c {
 
-treadle_status *noMemory() {
+treadle_status *outOfMemoryStatus() {
   static treadle_status status{{Code::ResourceExhausted, "there is no memory"}};
   return &status;
 }
@@ -110,7 +110,7 @@ const char *treadle_status_message(const treadle_status *status) {
   return status ? status->error.message.c_str() : "";
 }
 void treadle_status_free(treadle_status *status) {
-  if (status != noMemory())
+  if (status != outOfMemoryStatus())
     delete status;
 }
 
@@ -118,7 +118,7 @@ void treadle_text_free(char *text) { std::free(text); }
 
 treadle_status *treadle_array_make(int32_t dtype, int32_t rank, const int64_t *dims,
                                    treadle_array **array) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"array", array}}));
     DType type = TREADLE_TRY(dtypeOf(dtype));
     Dims sizes = TREADLE_TRY(dimsOf(rank, dims));
@@ -133,7 +133,7 @@ treadle_status *treadle_array_make(int32_t dtype, int32_t rank, const int64_t *d
 treadle_status *treadle_array_of(int32_t dtype, int32_t rank, const int64_t *dims, void *data,
                                  void (*release)(void *context), void *context,
                                  treadle_array **array) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"array", array}}));
     DType type = TREADLE_TRY(dtypeOf(dtype));
     if (!isPlain(type))
@@ -193,7 +193,7 @@ const char *treadle_array_string(const treadle_array *array, int64_t index, size
 
 treadle_status *treadle_array_set_string(treadle_array *array, int64_t index, const char *bytes,
                                          size_t size) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"array", array}, {"bytes", bytes}}));
     std::string *element = stringAt(array, index);
     if (!element)

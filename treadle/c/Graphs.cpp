@@ -8,9 +8,9 @@ using namespace treadle::c;
 
 namespace {
 
-treadle_status *giveGraph(const char *what, const void *given, treadle_graph **graph,
-                          const std::function<Expected<Graph>()> &make) {
-  return guarded([&]() -> Expected<void> {
+treadle_status *returnGraph(const char *what, const void *given, treadle_graph **graph,
+                            const std::function<Expected<Graph>()> &make) {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{what, given}, {"graph", graph}}));
     Graph made = TREADLE_TRY(make());
     *graph = new treadle_graph{std::move(made)};
@@ -18,9 +18,9 @@ treadle_status *giveGraph(const char *what, const void *given, treadle_graph **g
   });
 }
 
-treadle_status *giveValues(const treadle_graph *graph, treadle_values **values,
-                           std::vector<Graph::Value> (Graph::*of)() const) {
-  return guarded([&]() -> Expected<void> {
+treadle_status *returnValues(const treadle_graph *graph, treadle_values **values,
+                             std::vector<Graph::Value> (Graph::*of)() const) {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"values", values}}));
     auto made = std::make_unique<treadle_values>();
     for (Graph::Value &value : (graph->graph.*of)())
@@ -38,22 +38,22 @@ const treadle_values::Value *valueAt(const treadle_values *values, int32_t index
 } // namespace
 
 treadle_status *treadle_graph_from_file(const char *path, treadle_graph **graph) {
-  return giveGraph("path", path, graph, [&] { return Graph::fromFile(path); });
+  return returnGraph("path", path, graph, [&] { return Graph::fromFile(path); });
 }
 treadle_status *treadle_graph_from_bytes(const void *bytes, size_t size, treadle_graph **graph) {
-  return giveGraph("bytes", bytes, graph,
-                   [&] { return Graph::fromBytes({static_cast<const char *>(bytes), size}); });
+  return returnGraph("bytes", bytes, graph,
+                     [&] { return Graph::fromBytes({static_cast<const char *>(bytes), size}); });
 }
 void treadle_graph_free(treadle_graph *graph) { delete graph; }
 
 treadle_status *treadle_graph_to_file(const treadle_graph *graph, const char *path) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"path", path}}));
     return graph->graph.toFile(path);
   });
 }
 treadle_status *treadle_graph_to_bytes(const treadle_graph *graph, char **bytes, size_t *size) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"bytes", bytes}, {"size", size}}));
     std::string message = TREADLE_TRY(graph->graph.toGraphDef());
     *bytes = copyText(message);
@@ -62,7 +62,7 @@ treadle_status *treadle_graph_to_bytes(const treadle_graph *graph, char **bytes,
   });
 }
 treadle_status *treadle_graph_to_text(const treadle_graph *graph, char **text) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"text", text}}));
     *text = copyText(graph->graph.text());
     return {};
@@ -70,7 +70,7 @@ treadle_status *treadle_graph_to_text(const treadle_graph *graph, char **text) {
 }
 treadle_status *treadle_graph_run_passes(const treadle_graph *graph, const char *pipeline,
                                          treadle_graph **changed) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"pipeline", pipeline}, {"changed", changed}}));
     Graph made = TREADLE_TRY(graph->graph.runPasses(pipeline));
     *changed = new treadle_graph{std::move(made)};
@@ -79,10 +79,10 @@ treadle_status *treadle_graph_run_passes(const treadle_graph *graph, const char 
 }
 
 treadle_status *treadle_graph_inputs(const treadle_graph *graph, treadle_values **values) {
-  return giveValues(graph, values, &Graph::inputs);
+  return returnValues(graph, values, &Graph::inputs);
 }
 treadle_status *treadle_graph_outputs(const treadle_graph *graph, treadle_values **values) {
-  return giveValues(graph, values, &Graph::outputs);
+  return returnValues(graph, values, &Graph::outputs);
 }
 
 int32_t treadle_values_count(const treadle_values *values) {

@@ -49,14 +49,14 @@ namespace treadle::c {
 
 /// Returns null for success. If there is no memory for the status, returns one in static storage.
 treadle_status *toStatus(Expected<void> result);
-treadle_status *noMemory();
+treadle_status *outOfMemoryStatus();
 
 /// Runs `body()`, which returns an Expected<void>, and converts errors and exceptions to a status.
-template <typename Body> treadle_status *guarded(const Body &body) {
+template <typename Body> treadle_status *toStatusCatching(const Body &body) {
   try {
     return toStatus(body());
   } catch (const std::bad_alloc &) {
-    return noMemory();
+    return outOfMemoryStatus();
   } catch (const std::exception &e) {
     return toStatus(Unexpected(internal(e.what())));
   }

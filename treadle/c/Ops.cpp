@@ -67,7 +67,7 @@ void callFunction(OpContext &ctx) {
 
 template <typename T>
 treadle_status *readAttr(const treadle_op_call *call, const char *name, auto *value) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"call", call}, {"name", name}, {"value", value}}));
     *value = TREADLE_TRY(call->bound.attrs.get<T>(name));
     return {};
@@ -77,7 +77,7 @@ treadle_status *readAttr(const treadle_op_call *call, const char *name, auto *va
 } // namespace
 
 treadle_status *treadle_ops_make(treadle_ops **ops) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"ops", ops}}));
     *ops = new treadle_ops;
     return {};
@@ -87,7 +87,7 @@ treadle_status *treadle_ops_make(treadle_ops **ops) {
 treadle_status *treadle_ops_add(treadle_ops *ops, const char *name, treadle_op_function function,
                                 void *context, void (*free_context)(void *),
                                 const treadle_op_traits *traits) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll(
         {{"ops", ops}, {"name", name}, {"function", reinterpret_cast<const void *>(function)}}));
     if (ops->kernels.use_count() > 1)
@@ -161,7 +161,7 @@ treadle_status *treadle_op_attr_bool(const treadle_op_call *call, const char *na
 }
 treadle_status *treadle_op_attr_string(const treadle_op_call *call, const char *name,
                                        const char **value, size_t *size) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"call", call}, {"name", name}, {"value", value}}));
     TREADLE_TRY(call->bound.attrs.get<std::string>(name)); // reports the error
     const auto &text = std::get<std::string>(*call->bound.attrs.find(name));

@@ -66,9 +66,9 @@ Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_
 
 namespace {
 
-treadle_status *giveText(const treadle_session *session, char **text,
-                         const std::function<Expected<std::string>(const Session &)> &make) {
-  return guarded([&]() -> Expected<void> {
+treadle_status *returnText(const treadle_session *session, char **text,
+                           const std::function<Expected<std::string>(const Session &)> &make) {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"session", session}, {"text", text}}));
     *text = copyText(TREADLE_TRY(make(session->session)));
     return {};
@@ -76,9 +76,9 @@ treadle_status *giveText(const treadle_session *session, char **text,
 }
 
 treadle_status *
-giveValues(const treadle_model *model, const char *signature, treadle_values **values,
-           std::vector<std::pair<std::string, Graph::Value>> Graph::Signature::*of) {
-  return guarded([&]() -> Expected<void> {
+returnValues(const treadle_model *model, const char *signature, treadle_values **values,
+             std::vector<std::pair<std::string, Graph::Value>> Graph::Signature::*of) {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"model", model}, {"signature", signature}, {"values", values}}));
     const Graph::Signature *found = TREADLE_TRY(model->model.signature(signature));
     auto made = std::make_unique<treadle_values>();
@@ -97,7 +97,7 @@ using namespace treadle::c;
 
 treadle_status *treadle_session_make(const treadle_graph *graph, const treadle_options *options,
                                      treadle_session **session) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"session", session}}));
     treadle_ops ops;
     SessionOptions made = TREADLE_TRY(sessionOptions(options, ops));
@@ -113,7 +113,7 @@ treadle_status *treadle_session_run(treadle_session *session, size_t num_feeds,
                                     size_t num_fetches, const char *const *fetches,
                                     treadle_array **results, size_t num_targets,
                                     const char *const *targets) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"session", session}}));
     if (num_fetches)
       TREADLE_TRY(requireAll({{"results", results}}));
@@ -132,7 +132,7 @@ void treadle_session_cancel(treadle_session *session) {
 
 treadle_status *treadle_session_variable(treadle_session *session, const char *name,
                                          treadle_array **value) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"session", session}, {"name", name}, {"value", value}}));
     for (auto &[known, tensor] : session->session.variables())
       if (known == name) {
@@ -144,7 +144,7 @@ treadle_status *treadle_session_variable(treadle_session *session, const char *n
 }
 treadle_status *treadle_session_set_variable(treadle_session *session, const char *name,
                                              const treadle_array *value) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"session", session}, {"name", name}, {"value", value}}));
     return session->session.setVariable(name, TREADLE_TRY(value->tensor.clone()));
   });
@@ -154,10 +154,10 @@ int32_t treadle_session_is_compiling(const treadle_session *session) {
   return session && session->session.isCompiling();
 }
 treadle_status *treadle_session_trace(const treadle_session *session, char **json) {
-  return giveText(session, json, [](const Session &of) { return of.trace(); });
+  return returnText(session, json, [](const Session &of) { return of.trace(); });
 }
 treadle_status *treadle_session_profile(const treadle_session *session, char **text) {
-  return giveText(session, text, [](const Session &of) -> Expected<std::string> {
+  return returnText(session, text, [](const Session &of) -> Expected<std::string> {
     constexpr size_t mostRows = 100;
     return TREADLE_TRY(of.profile()).text(Profile::By::Op, Profile::Sort::Own, mostRows);
   });
@@ -165,7 +165,7 @@ treadle_status *treadle_session_profile(const treadle_session *session, char **t
 
 treadle_status *treadle_session_statistics(const treadle_session *session,
                                            treadle_statistics *statistics) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"session", session}, {"statistics", statistics}}));
     Session::Statistics s = TREADLE_TRY(session->session.statistics());
     treadle_statistics all{std::min(statistics->size, sizeof all),
@@ -191,7 +191,7 @@ treadle_status *treadle_session_statistics(const treadle_session *session,
 
 treadle_status *treadle_model_load(const char *path, const treadle_options *options,
                                    treadle_model **model) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"path", path}, {"model", model}}));
     treadle_ops ops;
     SessionOptions made = TREADLE_TRY(sessionOptions(options, ops));
@@ -211,18 +211,18 @@ const char *treadle_model_signature(const treadle_model *model, int32_t index) {
 }
 treadle_status *treadle_model_inputs(const treadle_model *model, const char *signature,
                                      treadle_values **values) {
-  return giveValues(model, signature, values, &Graph::Signature::inputs);
+  return returnValues(model, signature, values, &Graph::Signature::inputs);
 }
 treadle_status *treadle_model_outputs(const treadle_model *model, const char *signature,
                                       treadle_values **values) {
-  return giveValues(model, signature, values, &Graph::Signature::outputs);
+  return returnValues(model, signature, values, &Graph::Signature::outputs);
 }
 
 treadle_status *treadle_model_call(treadle_model *model, const char *signature, size_t num_inputs,
                                    const char *const *inputs, treadle_array *const *input_values,
                                    size_t num_outputs, const char *const *outputs,
                                    treadle_array **results) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"model", model}, {"signature", signature}}));
     if (num_outputs)
       TREADLE_TRY(requireAll({{"results", results}}));
@@ -242,13 +242,13 @@ treadle_status *treadle_model_call(treadle_model *model, const char *signature, 
 }
 
 treadle_status *treadle_model_save(const treadle_model *model, const char *folder) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"model", model}}));
     return folder ? model->model.save(folder) : model->model.save();
   });
 }
 treadle_status *treadle_model_session(const treadle_model *model, treadle_session **session) {
-  return guarded([&]() -> Expected<void> {
+  return toStatusCatching([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"model", model}, {"session", session}}));
     *session = new treadle_session{model->ops, model->model.session()};
     return {};

@@ -1,8 +1,8 @@
 #include "treadle/checkpoint/BundleReader.h"
 
 #include "treadle/checkpoint/Crc32c.h"
+#include "treadle/tensor/MappedTensor.h"
 #include "treadle/tensor/MemoryBudget.h"
-#include "treadle/tensor/TensorInFile.h"
 #include "treadle/tensor/Wire.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ Expected<void> readPlain(const InputFile &file, std::string_view name, const Bun
 
 /// Whether elements can be mapped: they are large, and aligned for vector loads. With a memory
 /// budget they are read instead, so that they are charged.
-bool mayStayInFile(const BundleEntry &entry) {
+bool isMappable(const BundleEntry &entry) {
   constexpr int64_t large = 1 << 20, alignment = 16;
   return isPlain(entry.dtype) && entry.size >= large && entry.offset % alignment == 0 &&
          !MemoryBudget::opened();
@@ -73,7 +73,7 @@ Expected<Tensor> mapPlain(const InputFile &file, std::string_view name, const Bu
     crc = extendCrc32c(crc, piece.data(), static_cast<size_t>(now));
   }
   TREADLE_TRY(checkSum(name, crc, entry));
-  return tensorInFile(entry.dtype, entry.dims, std::move(elements));
+  return mappedTensor(entry.dtype, entry.dims, std::move(elements));
 }
 
 /// Extends the checksum of string lengths by a length, as 32 bits if it fits, else as 64.
@@ -184,7 +184,7 @@ Expected<const InputFile *> BundleReader::fileOf(std::string_view name,
 
 Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntry &entry) const {
   const InputFile *file = TREADLE_TRY(fileOf(name, entry));
-  if (mayStayInFile(entry)) {
+  if (isMappable(entry)) {
     Tensor mapped = TREADLE_TRY(mapPlain(*file, name, entry));
     if (mapped)
       return mapped;
@@ -226,9 +226,9 @@ Expected<Tensor> BundleReader::readSlice(std::string_view name, const TensorSlic
 Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntry &entry,
                                          const TensorSlice &wanted) const {
   std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(entry.dims));
-  std::vector<Part> parts = TREADLE_TRY(partsOf(name, entry, wanted));
+  std::vector<SlicePart> parts = TREADLE_TRY(partsOf(name, entry, wanted));
   int64_t covered = 0, count = countElements(dims).value_or(0);
-  for (const Part &part : parts)
+  for (const SlicePart &part : parts)
     covered += volume(part.shared); // slices don't overlap
   if (covered != count)
     return Unexpected(dataLoss("the parts of tensor '", name, "' in checkpoint '", prefix,
@@ -241,10 +241,10 @@ Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntr
   return out;
 }
 
-Expected<std::vector<BundleReader::Part>> BundleReader::partsOf(std::string_view name,
-                                                                const BundleEntry &entry,
-                                                                const TensorSlice &wanted) const {
-  std::vector<Part> parts;
+Expected<std::vector<BundleReader::SlicePart>>
+BundleReader::partsOf(std::string_view name, const BundleEntry &entry,
+                      const TensorSlice &wanted) const {
+  std::vector<SlicePart> parts;
   for (const TensorSlice &slice : entry.slices) {
     TensorSlice whole = slice.resolved(entry.dims);
     std::optional<TensorSlice> shared = whole.intersection(wanted);

@@ -37,12 +37,12 @@ private:
   Expected<const InputFile *> fileOf(std::string_view name, const BundleEntry &entry) const;
   Expected<Tensor> readEntry(std::string_view name, const BundleEntry &entry) const;
   /// A stored slice, and the part of it to read.
-  struct Part {
+  struct SlicePart {
     TensorSlice slice, shared;
     const BundleEntry *stored;
   };
-  Expected<std::vector<Part>> partsOf(std::string_view name, const BundleEntry &entry,
-                                      const TensorSlice &wanted) const;
+  Expected<std::vector<SlicePart>> partsOf(std::string_view name, const BundleEntry &entry,
+                                           const TensorSlice &wanted) const;
   Expected<Tensor> readParts(std::string_view name, const BundleEntry &entry,
                              const TensorSlice &wanted) const;
 

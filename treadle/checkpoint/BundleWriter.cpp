@@ -139,12 +139,12 @@ Expected<void> BundleWriter::finish() {
 namespace {
 
 /// The tensors of several checkpoints, and their shards.
-struct Merge {
+struct MergeState {
   BundleIndex index{.numShards = 0, .entries = {}};
   std::map<std::string, int32_t> shards; // path to number, in order of first use
   std::vector<std::string> order;
 
-  int32_t numberOf(std::string path) {
+  int32_t shardNumber(std::string path) {
     auto [it, isNew] = shards.try_emplace(std::move(path), static_cast<int32_t>(shards.size()));
     if (isNew)
       order.push_back(it->first);
@@ -156,7 +156,7 @@ struct Merge {
     auto [it, isNew] = index.entries.try_emplace(name, entry);
     BundleEntry &known = it->second;
     if (isNew) {
-      known.shard = numberOf(BundleIndex::shardPath(prefix, entry.shard, numShards));
+      known.shard = shardNumber(BundleIndex::shardPath(prefix, entry.shard, numShards));
       return {};
     }
     if (known.slices.empty() || entry.slices.empty())
@@ -187,7 +187,7 @@ struct Merge {
 Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged,
                             const FileAccess &files) {
   TREADLE_TRY(files.mayWrite(BundleIndex::path(merged)));
-  Merge merge;
+  MergeState merge;
   for (const std::string &prefix : prefixes)
     TREADLE_TRY(merge.add(prefix, files));
   BundleIndex &index = merge.index;

@@ -1,7 +1,7 @@
 // Checkpoints: round trips, slices, merging, atomic replacement, and every kind of damage.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/BundleWriter.h"
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <gtest/gtest.h>
 

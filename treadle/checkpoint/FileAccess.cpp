@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 /// Resolves a path. Returns nullopt for a dangling link, through which a write would create its
 /// target, and for a path that the system would resolve differently.
-std::optional<std::string> placeOf(const std::string &path) {
+std::optional<std::string> resolvedPath(const std::string &path) {
   if (path.empty() || path.find('\0') != path.npos)
     return std::nullopt;
   std::error_code error;
@@ -28,10 +28,10 @@ std::optional<std::string> placeOf(const std::string &path) {
   return text;
 }
 
-std::vector<std::string> placesOf(const std::vector<std::string> &paths) {
+std::vector<std::string> resolvedPaths(const std::vector<std::string> &paths) {
   std::vector<std::string> places;
   for (const std::string &path : paths)
-    if (std::optional<std::string> place = placeOf(path))
+    if (std::optional<std::string> place = resolvedPath(path))
       places.push_back(std::move(*place));
   return places;
 }
@@ -66,7 +66,7 @@ Error denied(std::string_view act, std::string_view option, const std::string &p
 } // namespace
 
 FileAccess::FileAccess(const Permissions &granted)
-    : readable(placesOf(granted.read)), writable(placesOf(granted.write)) {}
+    : readable(resolvedPaths(granted.read)), writable(resolvedPaths(granted.write)) {}
 
 const FileAccess &FileAccess::all() {
   static const FileAccess everything = [] {
@@ -83,19 +83,20 @@ const FileAccess &FileAccess::none() {
 }
 
 void FileAccess::grantVisible(const std::string &folder) {
-  if (std::optional<std::string> place = placeOf(folder))
+  if (std::optional<std::string> place = resolvedPath(folder))
     visible.push_back(std::move(*place));
 }
 
 void FileAccess::grantPrefix(const std::string &prefix) {
   fs::path path(prefix);
-  std::optional<std::string> folder = placeOf(path.has_parent_path() ? path.parent_path() : ".");
+  std::optional<std::string> folder =
+      resolvedPath(path.has_parent_path() ? path.parent_path() : ".");
   if (folder && path.has_filename())
     prefixes.push_back(str(*folder == "/" ? "" : *folder, "/", path.filename().string()));
 }
 
 bool FileAccess::isReadable(const std::string &path) const {
-  std::optional<std::string> place = placeOf(path);
+  std::optional<std::string> place = resolvedPath(path);
   if (!place)
     return false;
   auto shows = [&](const std::string &folder) {
@@ -122,7 +123,7 @@ Expected<void> FileAccess::mayList(const std::string &folder) const {
 Expected<void> FileAccess::mayWrite(const std::string &path) const {
   if (isEverything)
     return {};
-  std::optional<std::string> place = placeOf(path);
+  std::optional<std::string> place = resolvedPath(path);
   if (place && isIn(writable, prefixes, *place))
     return {};
   return Unexpected(denied("writing", "--allow-write", path));

@@ -1,7 +1,7 @@
 #include "treadle/checkpoint/FileAccess.h"
 
 #include "treadle/checkpoint/Files.h"
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <filesystem>
 #include <fstream>

@@ -63,9 +63,9 @@ bool setField(BundleEntry &entry, const WireReader::Field &field) {
   }
 }
 
-bool slicesFit(const BundleEntry &entry) {
-  constexpr size_t mostSlices = 1 << 14; // slices are compared pairwise
-  if (entry.slices.size() > mostSlices)
+bool areSlicesValid(const BundleEntry &entry) {
+  constexpr size_t maxSlices = 1 << 14; // slices are compared pairwise
+  if (entry.slices.size() > maxSlices)
     return false;
   std::vector<TensorSlice> slices;
   for (const TensorSlice &slice : entry.slices) {
@@ -77,7 +77,7 @@ bool slicesFit(const BundleEntry &entry) {
 }
 
 /// Checks that tensors don't overlap in their shards, so that they take no more memory than these.
-Expected<void> checkPlaces(const BundleIndex &index) {
+Expected<void> checkNoOverlap(const BundleIndex &index) {
   std::vector<std::pair<std::string_view, const BundleEntry *>> placed;
   for (const auto &[name, entry] : index.entries)
     if (entry.slices.empty() && entry.size > 0)
@@ -100,7 +100,7 @@ Expected<BundleEntry> readEntry(std::string_view name, std::string_view message,
   bool isGood =
       forEachField(message, [&](const WireReader::Field &field) { return setField(entry, field); });
   isGood = isGood && entry.dtype != DType::Invalid && entry.offset >= 0 && entry.size >= 0;
-  if (!isGood || !slicesFit(entry))
+  if (!isGood || !areSlicesValid(entry))
     return Unexpected(dataLoss("the entry of tensor '", name, "' is malformed"));
   if (entry.slices.empty() && (entry.shard < 0 || entry.shard >= numShards))
     return Unexpected(dataLoss("tensor '", name, "' is in shard ", entry.shard,
@@ -171,7 +171,7 @@ Expected<BundleIndex> parse(std::string_view bytes) {
     BundleEntry entry = TREADLE_TRY(readEntry(name, message, index.numShards));
     index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(entry));
   }
-  TREADLE_TRY(checkPlaces(index));
+  TREADLE_TRY(checkNoOverlap(index));
   return index;
 }
 

@@ -37,7 +37,7 @@ std::string sliceMessage(const TensorSlice &slice) {
     std::string one;
     if (!extent.isFull()) {
       putNumber(one, extent::Start, static_cast<uint64_t>(extent.start));
-      putStatedNumber(one, extent::Length, static_cast<uint64_t>(extent.length));
+      putNumberAlways(one, extent::Length, static_cast<uint64_t>(extent.length));
     }
     putBytes(out, slice::Extent, one);
   }

@@ -101,8 +101,8 @@ Expected<TableRows> readTable(std::string_view bytes) {
   std::string_view index = TREADLE_TRY(readBlock(bytes, handles));
   TableRows rows;
   // Keys share prefixes, so that few bytes could expand to many: limit the ratio.
-  constexpr size_t mostTimes = 256;
-  size_t keysLeft = mostTimes * bytes.size();
+  constexpr size_t maxExpansion = 256;
+  size_t keysLeft = maxExpansion * bytes.size();
   const char *end = bytes.data(); // end of the blocks read so far
   Expected<void> done = forEachRow(index, [&](std::string_view, std::string_view handle) {
     WireReader reader(handle);

@@ -1,7 +1,7 @@
 // Converts tensors, which are values, to references to tensors in memory.
 //
 // The types of values change in place, one by one: a tensor is one reference in all control flow,
-// so loops and conditionals stay as they are.
+// so loops and conditionals are unchanged.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/lowering/Attributes.h"
@@ -30,8 +30,8 @@ private:
   LogicalResult rewrite(Operation *op);
   LogicalResult rewrite(linalg::GenericOp op);
   FailureOr<Value> output(linalg::GenericOp op, unsigned number, ValueRange models);
-  SmallVector<Value> modelsOf(linalg::GenericOp op, unsigned number,
-                              llvm::function_ref<bool(Value)> isReadElsewhere);
+  SmallVector<Value> reusableInputs(linalg::GenericOp op, unsigned number,
+                                    llvm::function_ref<bool(Value)> isReadElsewhere);
   Value scalarMemory(Type element);
   void rewrite(rc::KernelOp op);
   LogicalResult rewrite(arith::ConstantOp op);
@@ -41,7 +41,7 @@ private:
   void rewrite(rc::WriteOp op);
   void readByIndex(Region &region);
   SmallVector<Value> sizesOf(tensor::EmptyOp empty, RankedTensorType type);
-  void withCheck(Operation *op);
+  void addExistenceCheck(Operation *op);
 
   Value alloc(TensorType type, ValueRange dims, ValueRange models = {}, bool copies = false);
   Value view(Value ref);
@@ -173,7 +173,7 @@ void Bufferizer::rewrite(rc::UpdateOp op) {
 
 /// Adds a result to an op over references that tells whether the first result exists, and checks
 /// it.
-void Bufferizer::withCheck(Operation *op) {
+void Bufferizer::addExistenceCheck(Operation *op) {
   OperationState state(loc, op->getName(), op->getOperands(),
                        {referenceTo(op->getResult(0).getType()), b.getI1Type()}, op->getAttrs());
   Operation *made = b.create(state);
@@ -183,7 +183,7 @@ void Bufferizer::withCheck(Operation *op) {
 }
 
 /// Returns the initial value of a reduction, as stored in memory.
-static FailureOr<TypedAttr> startOf(linalg::FillOp fill) {
+static FailureOr<TypedAttr> initialValueOf(linalg::FillOp fill) {
   TypedAttr value;
   if (!matchPattern(fill.getInputs()[0], m_Constant(&value)))
     return fill.emitOpError("initializes a reduction with a value that isn't constant");
@@ -201,8 +201,8 @@ Value Bufferizer::scalarMemory(Type element) {
 
 /// Returns the inputs whose buffers an output may reuse: those whose elements are each read before
 /// they are written.
-SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
-                                        llvm::function_ref<bool(Value)> isReadElsewhere) {
+SmallVector<Value> Bufferizer::reusableInputs(linalg::GenericOp op, unsigned number,
+                                              llvm::function_ref<bool(Value)> isReadElsewhere) {
   SmallVector<Value> models;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (op.getNumReductionLoops())
@@ -229,7 +229,7 @@ SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
 }
 
 /// Looks through casts of a tensor.
-static Value beforeCasts(Value value) {
+static Value stripCasts(Value value) {
   while (auto cast = value.getDefiningOp<tensor::CastOp>())
     value = cast->getOperand(0);
   return value;
@@ -240,7 +240,7 @@ static Value beforeCasts(Value value) {
 /// shape than its own type does.
 static bool isPlaceholder(Operation *op) {
   if (auto cast = dyn_cast_if_present<tensor::CastOp>(op))
-    op = beforeCasts(cast->getOperand(0)).getDefiningOp();
+    op = stripCasts(cast->getOperand(0)).getDefiningOp();
   return isa_and_present<tensor::EmptyOp, linalg::FillOp>(op);
 }
 
@@ -260,16 +260,16 @@ SmallVector<Value> Bufferizer::sizesOf(tensor::EmptyOp empty, RankedTensorType t
 /// Allocates the destination of an op. Reductions record their initial values.
 FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, ValueRange models) {
   auto type = cast<RankedTensorType>(op.getOutputs()[number].getType());
-  Value init = beforeCasts(op.getOutputs()[number]);
+  Value init = stripCasts(op.getOutputs()[number]);
   if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
-    FailureOr<TypedAttr> start = startOf(fill);
+    FailureOr<TypedAttr> start = initialValueOf(fill);
     if (failed(start))
       return failure();
     auto before = op->getAttrOfType<ArrayAttr>(rc::startsAttr);
     SmallVector<Attribute> starts(before ? before.getValue() : ArrayRef<Attribute>());
     starts.push_back(*start);
     op->setAttr(rc::startsAttr, b.getArrayAttr(starts));
-    init = beforeCasts(fill.getOutputs()[0]);
+    init = stripCasts(fill.getOutputs()[0]);
   }
   auto empty = init.getDefiningOp<tensor::EmptyOp>();
   auto starts = op->getAttrOfType<ArrayAttr>(rc::startsAttr);
@@ -343,7 +343,7 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   op.getRegion().walk([&](tensor::ExtractOp extract) { readByPlace.insert(referenceOf(extract)); });
   auto isReadElsewhere = [&](Value ref) { return readByPlace.contains(ref); };
   for (unsigned i = 0; i < op.getOutputs().size(); ++i) {
-    FailureOr<Value> made = output(op, i, modelsOf(op, i, isReadElsewhere));
+    FailureOr<Value> made = output(op, i, reusableInputs(op, i, isReadElsewhere));
     if (failed(made))
       return failure();
     outputs.push_back(*made);
@@ -460,7 +460,7 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
   if (auto write = dyn_cast<rc::WriteOp>(op))
     return rewrite(write), success();
   if (isa<rc::ReshapeOp, rc::ListOp, rc::RowOp, rc::PopOp, rc::StackOp>(op))
-    return withCheck(op), success();
+    return addExistenceCheck(op), success();
   if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {
     Value chosen =
         rc::SelectOp::create(b, loc, referenceTo(select.getType()), select.getCondition(),

@@ -2,7 +2,7 @@
 // program has no dynamic symbol table to look them up in.
 #pragma once
 
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 
 namespace treadle::codegen {
 

@@ -16,7 +16,7 @@
 namespace treadle::codegen {
 
 /// Tensors with at most so many elements, and known sizes, are kept in registers.
-constexpr int64_t mostInRegisters = 16;
+constexpr int64_t maxElementsInRegisters = 16;
 
 /// A cluster as tensor code: a `func.func @cluster` over boxed tensors.
 struct TensorProgram {
@@ -30,7 +30,7 @@ struct TensorProgram {
 struct ArgumentClass {
   DType dtype = DType::Invalid;
   bool isRanked = true;
-  /// By dimension. `any` stands for all sizes but 1; the code is never called with size 1 there.
+  /// By dimension. `any` means all sizes but 1; the code is never called with size 1 there.
   std::vector<int64_t> sizes;
   static constexpr int64_t any = -1;
   /// For a variable handle, the dtype and sizes of the variable's value. The code then takes the

@@ -2,7 +2,7 @@
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/FunctionalForm.h"
-#include "treadle/codegen/HeldVariables.h"
+#include "treadle/codegen/VariableSnapshot.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
@@ -42,8 +42,8 @@ struct Variant {
 
   Variant *next = nullptr;
 
-  /// Made: `made` has been written. Settled: `code` no longer changes.
-  enum class Stage : uint8_t { Compiling, Made, Settled };
+  /// Compiled: `made` has been written. Final: `code` no longer changes.
+  enum class Stage : uint8_t { Compiling, Compiled, Final };
   std::atomic<Stage> stage{Stage::Compiling};
   Expected<LinkedCluster> made = LinkedCluster();
   std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
@@ -53,7 +53,7 @@ struct Variant {
   std::atomic<uint64_t> lastShapes{0};
   std::atomic<uint32_t> repeats{0};
 
-  bool fits(OpContext &ctx, const HeldVariables &variables) const {
+  bool fits(OpContext &ctx, const VariableSnapshot &variables) const {
     for (size_t i = 0; i < variables.size(); ++i)
       if (!classes[variables.input(i)].variable->fits(variables.value(i)))
         return false;
@@ -101,7 +101,8 @@ struct Compilation {
 Expected<TensorProgram> Compilation::translate(const Variant &variant,
                                                const TranslationOptions &options) {
   if (!form)
-    CompileClient::betweenForks([&] { form = functionalForm(cluster->function(), source->index); });
+    CompileClient::withForksBlocked(
+        [&] { form = functionalForm(cluster->function(), source->index); });
   if (!*form)
     return Unexpected(form->error());
   if (!source->code)
@@ -128,7 +129,7 @@ void make(Variant &variant, Compilation &compilation, CompileBudget &budget, boo
             .and_then([&] { return compilation.translate(variant, translation); })
             .and_then([&](TensorProgram program) { return link(std::move(program), options); });
   }
-  variant.stage.store(Variant::Stage::Made, std::memory_order_release);
+  variant.stage.store(Variant::Stage::Compiled, std::memory_order_release);
 }
 
 /// A scope in which calls on this thread start no compilations.
@@ -148,17 +149,17 @@ thread_local bool PendingScope::current = false;
 
 /// Formats contents like `'loop' (While), 'y' (Mul) and 3 more`, loops first.
 std::string contentsOf(const ModuleIndex &index, tfg::FuncOp function) {
-  constexpr size_t mostNamed = 3;
+  constexpr size_t maxNamed = 3;
   std::vector<tfg::Node> nodes;
   llvm::DenseSet<mlir::Block *> seen;
   collect(index, function.getEntry(), nodes, seen);
   std::ranges::stable_partition(
       nodes, [](tfg::Node node) { return node->getNumRegions() || isLoop(opKind(node.opType())); });
   std::string text;
-  for (size_t i = 0; i < std::min(nodes.size(), mostNamed); ++i)
+  for (size_t i = 0; i < std::min(nodes.size(), maxNamed); ++i)
     text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (",
                 nodes[i]->getNumRegions() ? "While" : nodes[i].opType().str(), ")");
-  return nodes.size() > mostNamed ? str(text, " and ", nodes.size() - mostNamed, " more") : text;
+  return nodes.size() > maxNamed ? str(text, " and ", nodes.size() - maxNamed, " more") : text;
 }
 
 } // namespace
@@ -177,7 +178,7 @@ public:
       isOpen.push_back(!type || !type.hasStaticShape());
     }
     if (llvm::none_of(isOpen, [](bool open) { return open; }))
-      exactLeft = 0;
+      remainingExact = 0;
   }
 
   void run(OpContext &ctx);
@@ -188,27 +189,28 @@ private:
   /// The number of consecutive calls with the same shapes after which they get a specialized
   /// variant. At most maxExact of these are compiled, so that varying shapes don't cause many
   /// compilations.
-  static constexpr uint32_t manyRepeats = 16;
+  static constexpr uint32_t repeatsBeforeExact = 16;
   static constexpr int maxExact = 2;
   /// The number of bailouts to the interpreter after which a variant is no longer used.
   static constexpr uint32_t maxBails = 8;
   /// The number of times a call is retried after another run has changed its variables.
   static constexpr int maxRepeats = 4;
 
-  /// Overtaken: another run changed a variable. Left: the code bailed out, or the run was stopped.
-  enum class Outcome : uint8_t { Done, NoCode, Overtaken, Left };
+  /// VariablesChanged: another run changed a variable. BailedOut: the code bailed out, or the run
+  /// was stopped.
+  enum class Outcome : uint8_t { Done, NoCode, VariablesChanged, BailedOut };
 
-  Variant *find(OpContext &ctx, const HeldVariables &variables);
-  Variant *add(OpContext &ctx, const HeldVariables &variables, bool isExact = false);
+  Variant *find(OpContext &ctx, const VariableSnapshot &variables);
+  Variant *add(OpContext &ctx, const VariableSnapshot &variables, bool isExact = false);
   ArgumentClass::Variable classFor(int handle, const Tensor &value) const;
-  uint64_t openShapes(OpContext &ctx) const;
-  void noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables);
+  uint64_t dynamicShapesHash(OpContext &ctx) const;
+  void noteShapes(Variant &variant, OpContext &ctx, const VariableSnapshot &variables);
   void compileVariant(const std::shared_ptr<Variant> &variant);
-  void settle(Variant &variant);
+  void finishVariant(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
   static bool mayHaveCode(const Variant &variant);
   Outcome attempt(OpContext &ctx, Variant *&variant);
-  bool runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables);
+  bool runCode(const CompiledCluster &code, OpContext &ctx, VariableSnapshot &variables);
   Expected<const Plan *> plan();
   bool mayCompile();
   void interpret(OpContext &ctx, std::span<Tensor> arguments);
@@ -230,12 +232,12 @@ private:
   std::unique_ptr<const Plan> owned; // owns `interpreted`
   std::vector<std::shared_ptr<Variant>> variants;
   std::string obstacle;
-  std::vector<bool> isOpen;             // by input: its sizes aren't known statically
-  std::atomic<int> exactLeft{maxExact}; // exact variants that may still be compiled
+  std::vector<bool> isOpen;                  // by input: its sizes aren't known statically
+  std::atomic<int> remainingExact{maxExact}; // exact variants that may still be compiled
 };
 
 /// Prefers a variant for exactly this shape to one for its class.
-Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
+Variant *ClusterSite::find(OpContext &ctx, const VariableSnapshot &variables) {
   Variant *serving = nullptr;
   for (Variant *variant = newest.load(std::memory_order_acquire); variant;
        variant = variant->next) {
@@ -243,7 +245,7 @@ Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
       continue;
     if (!variant->isExact)
       serving = variant;
-    else if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Made ||
+    else if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Compiled ||
              (variant->code.load(std::memory_order_acquire) &&
               variant->bails.load(std::memory_order_relaxed) < maxBails))
       return variant;
@@ -258,7 +260,7 @@ ArgumentClass::Variable ClusterSite::classFor(int handle, const Tensor &value) c
 }
 
 /// Returns null if there are too many variants.
-Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool isExact) {
+Variant *ClusterSite::add(OpContext &ctx, const VariableSnapshot &variables, bool isExact) {
   auto variant = std::make_shared<Variant>();
   {
     std::lock_guard lock(mutex);
@@ -283,7 +285,7 @@ Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool i
 }
 
 /// Hashes the shapes of the arguments whose sizes aren't known statically; 0 if all are scalars.
-uint64_t ClusterSite::openShapes(OpContext &ctx) const {
+uint64_t ClusterSite::dynamicShapesHash(OpContext &ctx) const {
   uint64_t shapes = 0;
   for (int i = 0; i < ctx.numInputs(); ++i)
     if (const Tensor &input = ctx.input(i); isOpen[i])
@@ -294,16 +296,17 @@ uint64_t ClusterSite::openShapes(OpContext &ctx) const {
 }
 
 /// Called after a call that used the variant of a class.
-void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables) {
-  uint64_t shapes = openShapes(ctx);
+void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const VariableSnapshot &variables) {
+  uint64_t shapes = dynamicShapesHash(ctx);
   if (!shapes)
     return;
   if (variant.lastShapes.load(std::memory_order_relaxed) != shapes) {
     variant.lastShapes.store(shapes, std::memory_order_relaxed);
     variant.repeats.store(0, std::memory_order_relaxed);
-  } else if (variant.repeats.load(std::memory_order_relaxed) < manyRepeats && // otherwise only read
-             variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
-             exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0) {
+  } else if (variant.repeats.load(std::memory_order_relaxed) <
+                 repeatsBeforeExact && // otherwise only read
+             variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == repeatsBeforeExact &&
+             remainingExact.fetch_sub(1, std::memory_order_relaxed) > 0) {
     add(ctx, variables, /*isExact=*/true);
   }
 }
@@ -338,9 +341,9 @@ static Expected<std::shared_ptr<const CompiledCluster>> bindCharged(LinkedCluste
 }
 
 /// Kernels are bound on the thread of a run: user-defined kernels may not expect another thread.
-void ClusterSite::settle(Variant &variant) {
+void ClusterSite::finishVariant(Variant &variant) {
   std::lock_guard lock(mutex);
-  if (variant.stage.load(std::memory_order_relaxed) == Variant::Stage::Settled)
+  if (variant.stage.load(std::memory_order_relaxed) == Variant::Stage::Final)
     return;
   Expected<std::shared_ptr<const CompiledCluster>> bound =
       std::move(variant.made).and_then([&](LinkedCluster cluster) {
@@ -354,15 +357,15 @@ void ClusterSite::settle(Variant &variant) {
     if (owner.options.counters)
       owner.options.counters->addFailure(obstacle);
   }
-  variant.stage.store(Variant::Stage::Settled, std::memory_order_release);
+  variant.stage.store(Variant::Stage::Final, std::memory_order_release);
 }
 
 /// Returns null if the interpreter must run the call.
 const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
   if (!variant)
     return nullptr;
-  if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Made)
-    settle(*variant);
+  if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Compiled)
+    finishVariant(*variant);
   return variant->bails.load(std::memory_order_relaxed) < maxBails
              ? variant->code.load(std::memory_order_acquire)
              : nullptr;
@@ -370,7 +373,7 @@ const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
 
 /// Whether the variant has code, or may still get some.
 bool ClusterSite::mayHaveCode(const Variant &variant) {
-  if (variant.stage.load(std::memory_order_acquire) != Variant::Stage::Settled)
+  if (variant.stage.load(std::memory_order_acquire) != Variant::Stage::Final)
     return true;
   return variant.code.load(std::memory_order_acquire) &&
          variant.bails.load(std::memory_order_relaxed) < maxBails;
@@ -403,7 +406,8 @@ void ClusterSite::note(Trace &trace, bool isCompiled) {
 }
 
 /// Returns false if the code bailed out, or another run changed a variable.
-bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables) {
+bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx,
+                          VariableSnapshot &variables) {
   size_t numInputs = ctx.numInputs(), numVariables = variables.size();
   std::vector<Tensor> arguments(numInputs + numVariables);
   for (size_t i = 0; i < numInputs; ++i)
@@ -425,7 +429,7 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVaria
 /// Runs the code for the current arguments, if there is some; sets `variant` to the one that was
 /// used.
 ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
-  HeldVariables variables(ctx, handles);
+  VariableSnapshot variables(ctx, handles);
   variant = variables.isComplete() ? find(ctx, variables) : nullptr;
   if (!variant && variables.isComplete() && mayCompile())
     variant = add(ctx, variables);
@@ -433,16 +437,16 @@ ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   if (!code)
     return Outcome::NoCode;
   if (runCode(*code, ctx, variables)) {
-    if (!variant->isExact && exactLeft.load(std::memory_order_relaxed) > 0)
+    if (!variant->isExact && remainingExact.load(std::memory_order_relaxed) > 0)
       noteShapes(*variant, ctx, variables);
     return Outcome::Done;
   }
   if (ctx.run().isStopped())
-    return Outcome::Left;
+    return Outcome::BailedOut;
   if (!variables.areUnchanged())
-    return Outcome::Overtaken;
+    return Outcome::VariablesChanged;
   variant->bails.fetch_add(1, std::memory_order_relaxed);
-  return Outcome::Left;
+  return Outcome::BailedOut;
 }
 
 /// With background compilation, the first call doesn't request code; neither does a call inside
@@ -456,7 +460,7 @@ void ClusterSite::run(OpContext &ctx) {
   bool isFirst = owner.options.client && !wasCalled.load(std::memory_order_relaxed);
   Variant *variant = nullptr;
   Outcome outcome = attempt(ctx, variant);
-  for (int i = 0; outcome == Outcome::Overtaken && i < maxRepeats; ++i)
+  for (int i = 0; outcome == Outcome::VariablesChanged && i < maxRepeats; ++i)
     outcome = attempt(ctx, variant);
   if (isFirst)
     wasCalled.store(true, std::memory_order_relaxed);

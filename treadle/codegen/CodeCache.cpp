@@ -20,7 +20,7 @@ constexpr std::string_view codeVersion =
     ;
 
 /// Code with larger constants isn't cached, since the cache would keep the constants as well.
-constexpr size_t manyConstantBytes = size_t{1} << 20;
+constexpr size_t maxCachedConstantBytes = size_t{1} << 20;
 
 size_t bytesOf(const std::vector<Tensor> &tensors) {
   size_t bytes = 0;
@@ -31,7 +31,8 @@ size_t bytesOf(const std::vector<Tensor> &tensors) {
 
 /// Serializes an object file for the disk cache: its length, its bytes, and its constants. Returns
 /// nullopt if a constant can't be serialized.
-std::optional<std::string> imageOf(std::string_view object, const std::vector<Tensor> &constants) {
+std::optional<std::string> serializedCode(std::string_view object,
+                                          const std::vector<Tensor> &constants) {
   Expected<std::string> tables = tablesToBytes({{}, constants});
   if (!tables)
     return std::nullopt;
@@ -69,7 +70,7 @@ bool isOff() {
 CodeCache *makeForProcess() {
   if (isOff())
     return nullptr;
-  std::optional<std::filesystem::path> folder = DiskCache::folderOfProcess();
+  std::optional<std::filesystem::path> folder = DiskCache::defaultFolder();
   return new CodeCache(folder ? std::make_unique<DiskCache>(*folder) : nullptr);
 }
 
@@ -101,28 +102,29 @@ Expected<ContentKey> CodeCache::keyOf(const TensorProgram &program) {
   return hash.final();
 }
 
-CodeCache::Turn::Turn(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled)
+CodeCache::KeyLock::KeyLock(CodeCache *cache, const ContentKey &key,
+                            const std::atomic<bool> *isCancelled)
     : cache(cache), key(key) {
   if (!cache)
     return;
   // The flag is polled: setting it notifies no condition variable.
   constexpr std::chrono::milliseconds patience{20};
   std::unique_lock lock(cache->mutex);
-  while (!(isTaken = cache->turns.insert(key).second)) {
-    cache->turnEnded.wait_for(lock, patience);
+  while (!(isTaken = cache->lockedKeys.insert(key).second)) {
+    cache->keyReleased.wait_for(lock, patience);
     if (isCancelled && isCancelled->load(std::memory_order_relaxed))
       return;
   }
 }
 
-CodeCache::Turn::~Turn() {
+CodeCache::KeyLock::~KeyLock() {
   if (!isTaken)
     return;
   {
     std::lock_guard lock(cache->mutex);
-    cache->turns.erase(key);
+    cache->lockedKeys.erase(key);
   }
-  cache->turnEnded.notify_all();
+  cache->keyReleased.notify_all();
 }
 
 std::shared_ptr<const LinkedCode> CodeCache::findInMemory(const ContentKey &key) {
@@ -155,10 +157,10 @@ std::shared_ptr<const LinkedCode> CodeCache::find(const ContentKey &key,
 
 void CodeCache::keep(const ContentKey &key, std::shared_ptr<const LinkedCode> code,
                      std::string_view object) {
-  if (bytesOf(code->constants) > manyConstantBytes)
+  if (bytesOf(code->constants) > maxCachedConstantBytes)
     return;
   if (disk)
-    if (std::optional<std::string> image = imageOf(object, code->constants))
+    if (std::optional<std::string> image = serializedCode(object, code->constants))
       disk->keep(key, *image);
   keepInMemory(key, std::move(code), object.size());
 }

@@ -27,14 +27,14 @@ public:
   static Expected<ContentKey> keyOf(const TensorProgram &program);
 
   /// A lock on one key: threads that need the same code wait, so that it is compiled once.
-  class Turn {
+  class KeyLock {
   public:
     /// Waits until no other thread holds the key, or the flag is set. Both `isCancelled` and
     /// `cache` may be null.
-    Turn(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled);
-    ~Turn();
-    Turn(const Turn &) = delete;
-    Turn &operator=(const Turn &) = delete;
+    KeyLock(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled);
+    ~KeyLock();
+    KeyLock(const KeyLock &) = delete;
+    KeyLock &operator=(const KeyLock &) = delete;
 
   private:
     CodeCache *const cache;
@@ -62,8 +62,8 @@ private:
   std::map<ContentKey, Entry> entries;
   size_t numBytes = 0;
   uint64_t now = 0;
-  std::set<ContentKey> turns; // keys that are locked
-  std::condition_variable turnEnded;
+  std::set<ContentKey> lockedKeys; // keys that are locked
+  std::condition_variable keyReleased;
 };
 
 } // namespace treadle::codegen

@@ -1,6 +1,6 @@
 // Tests of the code cache: code is found by content, and cached code works like new code.
 #include "treadle/codegen/CodeCache.h"
-#include "treadle/codegen/CodegenTesting.h"
+#include "treadle/testing/CodegenTesting.h"
 
 #include <barrier>
 #include <filesystem>
@@ -99,10 +99,10 @@ TEST_F(CodeCacheTest, WhoIsCancelledWaitsForNobody) {
   CodeCache cache(nullptr);
   ContentKey key{};
   std::atomic<bool> isCancelled{true};
-  CodeCache::Turn first(&cache, key, nullptr);
-  CodeCache::Turn second(&cache, key, &isCancelled); // returns because of the flag
+  CodeCache::KeyLock first(&cache, key, nullptr);
+  CodeCache::KeyLock second(&cache, key, &isCancelled); // returns because of the flag
   ContentKey other{1};
-  CodeCache::Turn third(&cache, other, nullptr); // waits for no other thread
+  CodeCache::KeyLock third(&cache, other, nullptr); // waits for no other thread
 }
 
 TEST_F(CodeCacheTest, OtherContentIsNotTakenForIt) {

@@ -64,7 +64,7 @@ void addOperation(Work &work, const Instruction &instruction, int64_t perElement
 bool isOnStack(const Value *pointer) { return isa<AllocaInst>(getUnderlyingObject(pointer)); }
 
 /// Describes a function of the runtime for users; empty if it isn't worth mentioning.
-StringRef wordsFor(StringRef function) {
+StringRef describeFunction(StringRef function) {
   return StringSwitch<StringRef>(function)
       .Cases({"treadle_release", "treadle_release_all", "treadle_spread"}, "")
       .Case("treadle_reshape", "reshape")
@@ -74,7 +74,7 @@ StringRef wordsFor(StringRef function) {
       .Default(function);
 }
 
-void addCall(Work &work, const CallInst &call, const MeteredCode::Place *place) {
+void addCall(Work &work, const CallInst &call, const MeteredCode::Origin *place) {
   if (auto *intrinsic = dyn_cast<IntrinsicInst>(&call)) {
     if (auto *transfer = dyn_cast<MemTransferInst>(intrinsic)) {
       if (auto *length = dyn_cast<ConstantInt>(transfer->getLength())) {
@@ -98,12 +98,12 @@ void addCall(Work &work, const CallInst &call, const MeteredCode::Place *place) 
     ++work.allocations;
   } else if (name == "treadle_kernel" && place) {
     ++work.calls[str("kernel of '", place->name, "' (", place->op, ")")];
-  } else if (StringRef words = wordsFor(name); !words.empty()) {
+  } else if (StringRef words = describeFunction(name); !words.empty()) {
     ++work.calls[words.str()];
   }
 }
 
-void add(Work &work, const Instruction &instruction, const MeteredCode::Place *place) {
+void add(Work &work, const Instruction &instruction, const MeteredCode::Origin *place) {
   const DataLayout &layout = instruction.getDataLayout();
   if (auto *load = dyn_cast<LoadInst>(&instruction)) {
     if (!load->isVolatile() && !isOnStack(load->getPointerOperand()))
@@ -132,20 +132,20 @@ bool beginsIteration(const Instruction &instruction) {
 }
 
 /// Returns the origin of an instruction, or -1.
-int placeOf(const Instruction &instruction) {
+int originOf(const Instruction &instruction) {
   DILocation *location = instruction.getDebugLoc();
   return location ? static_cast<int>(location->getLine()) - 1 : -1;
 }
 
 /// Returns the origin of the innermost graph loop around a block, or -1. Used for instructions that
 /// lost their own origin when they were merged or moved.
-int loopAround(const BasicBlock &block, const LoopInfo &loops) {
+int enclosingLoopOrigin(const BasicBlock &block, const LoopInfo &loops) {
   for (const Loop *loop = loops.getLoopFor(&block); loop; loop = loop->getParentLoop())
     for (const BasicBlock *inside : loop->blocks())
       if (loops.getLoopFor(inside) == loop)
         for (const Instruction &instruction : *inside)
-          if (beginsIteration(instruction) && placeOf(instruction) >= 0)
-            return placeOf(instruction);
+          if (beginsIteration(instruction) && originOf(instruction) >= 0)
+            return originOf(instruction);
   return -1;
 }
 
@@ -163,15 +163,15 @@ void MeteredCode::instrument(Module &module) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
     for (BasicBlock &block : function) {
-      int around = loopAround(block, loops);
-      std::map<int, Share> byPlace;
+      int around = enclosingLoopOrigin(block, loops);
+      std::map<int, OriginWork> byPlace;
       for (const Instruction &instruction : block) {
-        int place = placeOf(instruction);
+        int place = originOf(instruction);
         if (place < 0)
           place = around;
-        Share &share = byPlace[place];
+        OriginWork &share = byPlace[place];
         share.iterations += beginsIteration(instruction);
-        add(share.work, instruction, place < 0 ? nullptr : &places[place]);
+        add(share.work, instruction, place < 0 ? nullptr : &originTable[place]);
       }
       size_t number = counted.size();
       for (auto &[place, share] : byPlace)
@@ -194,9 +194,9 @@ void MeteredCode::instrument(Module &module) {
 
 CodeProfile::Cluster MeteredCode::read() const {
   CodeProfile::Cluster cluster{this->cluster, {}, {}};
-  std::vector<int64_t> iterations(places.size());
-  std::vector<Work> works(places.size());
-  for (const Share &share : shares) {
+  std::vector<int64_t> iterations(originTable.size());
+  std::vector<Work> works(originTable.size());
+  for (const OriginWork &share : shares) {
     auto count = static_cast<int64_t>(__atomic_load_n(&counts[share.block], __ATOMIC_RELAXED));
     Work work = times(share.work, count);
     if (share.place < 0) {
@@ -209,13 +209,13 @@ CodeProfile::Cluster MeteredCode::read() const {
   // Origins of loops precede those of their bodies. A loop that was translated several times has
   // several origins, of which only one has code.
   std::map<int, int> loopAt;
-  for (int place = 0; place < static_cast<int>(places.size()); ++place) {
-    auto outer = loopAt.find(places[place].loop);
+  for (int place = 0; place < static_cast<int>(originTable.size()); ++place) {
+    auto outer = loopAt.find(originTable[place].loop);
     int around = outer == loopAt.end() ? -1 : outer->second;
     if (iterations[place]) {
       loopAt[place] = static_cast<int>(cluster.loops.size());
       cluster.loops.push_back(
-          {places[place].name, places[place].op, around, iterations[place], {}, {}});
+          {originTable[place].name, originTable[place].op, around, iterations[place], {}, {}});
       around = loopAt[place];
     }
     if (isEmpty(works[place]))
@@ -226,11 +226,12 @@ CodeProfile::Cluster MeteredCode::read() const {
     }
     auto &nodes = cluster.loops[around].nodes;
     auto known = std::ranges::find_if(nodes, [&](const CodeProfile::Node &node) {
-      return node.name == places[place].name && node.where == places[place].where;
+      return node.name == originTable[place].name && node.where == originTable[place].where;
     });
     if (known == nodes.end())
-      known = nodes.insert(nodes.end(),
-                           {places[place].name, places[place].op, places[place].where, {}});
+      known = nodes.insert(
+          nodes.end(),
+          {originTable[place].name, originTable[place].op, originTable[place].where, {}});
     known->work += works[place];
     for (int loop = around; loop >= 0; loop = cluster.loops[loop].outer)
       cluster.loops[loop].work += works[place];

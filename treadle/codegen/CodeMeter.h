@@ -16,7 +16,7 @@ namespace treadle::codegen {
 class MeteredCode {
 public:
   /// The origin of an instruction. Its index plus one is the line of the debug location.
-  struct Place {
+  struct Origin {
     std::string name, op, where; // `where`: name of the function
     int loop = -1;               // index of the enclosing loop
   };
@@ -27,11 +27,11 @@ public:
   void instrument(llvm::Module &module);
   CodeProfile::Cluster read() const;
 
-  std::vector<Place> places;
+  std::vector<Origin> originTable;
 
 private:
   /// The work that a block does for one origin each time it runs.
-  struct Share {
+  struct OriginWork {
     size_t block;
     int place; // -1 if unknown
     CodeProfile::Work work;
@@ -39,7 +39,7 @@ private:
   };
 
   const std::string cluster;
-  std::vector<Share> shares;
+  std::vector<OriginWork> shares;
   std::vector<uint64_t> counts; // by block
 };
 

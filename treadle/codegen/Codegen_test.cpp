@@ -1,5 +1,5 @@
 // Compiles and runs functions; checks values and memory use.
-#include "treadle/codegen/CodegenTesting.h"
+#include "treadle/testing/CodegenTesting.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "treadle/codegen/CompileBudget.h"
 
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <ctime>
 #include <thread>

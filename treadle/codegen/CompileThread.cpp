@@ -55,7 +55,7 @@ namespace {
 /// Gives running programs priority when cores are scarce.
 constexpr int niceness = 5;
 
-void makeModest() {
+void lowerPriority() {
   // Signals must be handled by the program's own threads.
   sigset_t all;
   sigfillset(&all);
@@ -157,7 +157,7 @@ void CompileThread::run(Item item) {
 }
 
 void CompileThread::work() {
-  makeModest();
+  lowerPriority();
   for (;;) {
     Item item;
     {
@@ -192,7 +192,7 @@ void CompileClient::close() {
   CompileThread::get().forget(*this);
 }
 
-void CompileClient::betweenForks(const std::function<void()> &action) {
+void CompileClient::withForksBlocked(const std::function<void()> &action) {
   static std::mutex forking; // held while forking
   static const int registered =
       pthread_atfork([] { forking.lock(); }, [] { forking.unlock(); }, [] { forking.unlock(); });

@@ -27,7 +27,7 @@ public:
 
   /// Calls `action` while preventing forks of the process. For jobs that take locks shared with
   /// others, such as those of a graph's context: in a child process these would stay locked.
-  static void betweenForks(const std::function<void()> &action);
+  static void withForksBlocked(const std::function<void()> &action);
 
   /// Set when the compilation has been cancelled; long steps poll it.
   const std::atomic<bool> &isCancelled() const { return cancelled; }

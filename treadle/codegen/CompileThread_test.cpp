@@ -108,7 +108,7 @@ TEST(CompileThread, NobodyForksWhileAJobHoldsLocksOfOthers) {
   std::promise<void> started;
   auto client = CompileClient::make();
   client->submit([&](CompileClient &) {
-    CompileClient::betweenForks([&] {
+    CompileClient::withForksBlocked([&] {
       std::lock_guard lock(others);
       started.set_value();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

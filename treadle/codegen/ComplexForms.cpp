@@ -15,7 +15,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// Emits operations on real numbers.
-struct Real {
+struct RealEmitter {
   OpBuilder &b;
   Location loc;
   Type type;
@@ -52,24 +52,24 @@ struct Real {
   Value smaller(Value x, Value y) const { return select(isLess(x, y), x, y); }
 };
 
-Real realOf(OpBuilder &b, Location loc, Value part) { return {b, loc, part.getType()}; }
+RealEmitter realOf(OpBuilder &b, Location loc, Value part) { return {b, loc, part.getType()}; }
 
 /// A complex number, with operations on its parts.
-struct Number : Parts {
-  Number(OpBuilder &b, Location loc, Value value)
+struct ComplexNumber : Parts {
+  ComplexNumber(OpBuilder &b, Location loc, Value value)
       : Parts(partsOf(b, loc, value)), real(realOf(b, loc, first)) {}
-  Real real;
+  RealEmitter real;
 };
 
 // --- arithmetic ----------------------------------------------------------------------------------
 
 Value sum(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   return complexOf(b, loc, {x.real.add(x.first, y.first), x.real.add(x.second, y.second)});
 }
 
 Value difference(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   return complexOf(b, loc, {x.real.sub(x.first, y.first), x.real.sub(x.second, y.second)});
 }
 
@@ -78,7 +78,7 @@ Value product(OpBuilder &b, Location loc, ValueRange in, Type) {
 }
 
 /// Returns the inverse of the power of two of a number's magnitude.
-Value inverseScale(const Real &real, Value size) {
+Value inverseScale(const RealEmitter &real, Value size) {
   OpBuilder &b = real.b;
   constexpr int64_t fraction = 52, bias = 1023;
   auto number = [&](int64_t value) {
@@ -95,11 +95,11 @@ Value inverseScale(const Real &real, Value size) {
 
 /// Divides. Unless there is headroom, both are scaled by the divisor's magnitude first, so that no
 /// square overflows. Results that would be NaN are corrected as in C's Annex G.
-Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
+Parts quotient(const RealEmitter &real, Parts x, Parts y, bool haveHeadroom) {
   auto [a, b] = x;
   auto [c, d] = y;
   Value scale =
-      haveRoom ? real.number(1) : inverseScale(real, real.larger(real.abs(c), real.abs(d)));
+      haveHeadroom ? real.number(1) : inverseScale(real, real.larger(real.abs(c), real.abs(d)));
   Value e = real.mul(c, scale), f = real.mul(d, scale);
   Value square = real.add(real.mul(e, e), real.mul(f, f));
   Value re = real.mul(real.div(real.add(real.mul(a, e), real.mul(b, f)), square), scale);
@@ -135,24 +135,24 @@ Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
 
 /// Parts in f32 are computed in f64, where squares and their sums don't overflow.
 Value divide(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   if (x.real.type.isF64())
-    return complexOf(b, loc, quotient(x.real, x, y, /*haveRoom=*/false));
-  Real wide{b, loc, b.getF64Type()};
+    return complexOf(b, loc, quotient(x.real, x, y, /*haveHeadroom=*/false));
+  RealEmitter wide{b, loc, b.getF64Type()};
   auto widen = [&](const Parts &parts) {
     return Parts{castTo(b, loc, parts.first, wide.type), castTo(b, loc, parts.second, wide.type)};
   };
-  auto [re, im] = quotient(wide, widen(x), widen(y), /*haveRoom=*/true);
+  auto [re, im] = quotient(wide, widen(x), widen(y), /*haveHeadroom=*/true);
   return complexOf(b, loc, {castTo(b, loc, re, x.real.type), castTo(b, loc, im, x.real.type)});
 }
 
 Value negate(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]);
+  ComplexNumber x(b, loc, in[0]);
   return complexOf(b, loc, {x.real.negate(x.first), x.real.negate(x.second)});
 }
 
 Value conjugate(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]);
+  ComplexNumber x(b, loc, in[0]);
   return complexOf(b, loc, {x.first, x.real.negate(x.second)});
 }
 
@@ -162,13 +162,13 @@ Value square(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 /// Returns the squared distance, a real number.
 Value squaredDifference(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Number d(b, loc, difference(b, loc, in, type));
+  ComplexNumber d(b, loc, difference(b, loc, in, type));
   Value size = d.real.add(d.real.mul(d.first, d.first), d.real.mul(d.second, d.second));
   return complexOf(b, loc, {size, d.real.number(0)});
 }
 
 Value isSame(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   return x.real.both(x.real.isEqual(x.first, y.first), x.real.isEqual(x.second, y.second));
 }
 
@@ -177,7 +177,7 @@ Value isOther(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return arith::XOrIOp::create(b, loc, isSame(b, loc, in, type), truth);
 }
 
-Value isZero(OpBuilder &b, Location loc, const Number &x) {
+Value isZero(OpBuilder &b, Location loc, const ComplexNumber &x) {
   return x.real.both(x.real.isZero(x.first), x.real.isZero(x.second));
 }
 
@@ -188,7 +188,7 @@ template <auto operation> Value orZero(OpBuilder &b, Location loc, ValueRange in
 }
 
 Value one(OpBuilder &b, Location loc, Type type) {
-  Real real{b, loc, cast<ComplexType>(type).getElementType()};
+  RealEmitter real{b, loc, cast<ComplexType>(type).getElementType()};
   return complexOf(b, loc, {real.number(1), real.number(0)});
 }
 
@@ -209,11 +209,11 @@ Value fromParts(OpBuilder &b, Location loc, ValueRange in, Type) {
 }
 
 /// Returns the magnitude. Parts in f32 are computed in f64, where squares don't overflow.
-Value sizeOf(const Number &x) {
-  const Real &real = x.real;
+Value magnitudeOf(const ComplexNumber &x) {
+  const RealEmitter &real = x.real;
   Value re = real.abs(x.first), im = real.abs(x.second), size;
   if (real.type.isF32()) {
-    Real wide{real.b, real.loc, real.b.getF64Type()};
+    RealEmitter wide{real.b, real.loc, real.b.getF64Type()};
     Value p = arith::ExtFOp::create(real.b, real.loc, wide.type, re);
     Value q = arith::ExtFOp::create(real.b, real.loc, wide.type, im);
     size = arith::TruncFOp::create(real.b, real.loc, real.type,
@@ -229,7 +229,9 @@ Value sizeOf(const Number &x) {
   return real.select(isInfinite, real.number(inf), size);
 }
 
-Value absolute(OpBuilder &b, Location loc, ValueRange in, Type) { return sizeOf({b, loc, in[0]}); }
+Value absolute(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return magnitudeOf({b, loc, in[0]});
+}
 
 Value angleOf(OpBuilder &b, Location loc, Parts x) {
   return codegen::angleOf(b, loc, x.second, x.first);
@@ -240,8 +242,8 @@ Value angle(OpBuilder &b, Location loc, ValueRange in, Type) {
 }
 
 Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Number x(b, loc, in[0]);
-  Value size = sizeOf(x);
+  ComplexNumber x(b, loc, in[0]);
+  Value size = magnitudeOf(x);
   Value unit = complexOf(b, loc, {x.real.div(x.first, size), x.real.div(x.second, size)});
   return selected(b, loc, isZero(b, loc, x), zeroOf(b, loc, type), unit);
 }
@@ -250,7 +252,7 @@ Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 /// The exponential of a large real part is split into two factors, since it may overflow where the
 /// product doesn't.
-Parts exponential(const Real &real, Parts x) {
+Parts exponential(const RealEmitter &real, Parts x) {
   double most = real.type.isF64() ? 700 : 80, offset = real.type.isF64() ? 64 : 32;
   Value isLarge = real.isLess(real.number(most), x.first);
   Value less = real.sub(x.first, real.number(offset));
@@ -267,7 +269,7 @@ Parts exponential(const Real &real, Parts x) {
 
 /// Uses the larger part or, if it is close to 1, the difference of the squared magnitude from 1.
 Parts logarithm(OpBuilder &b, Location loc, Parts x) {
-  Real real = realOf(b, loc, x.first);
+  RealEmitter real = realOf(b, loc, x.first);
   Value re = real.abs(x.first), im = real.abs(x.second);
   Value large = real.larger(re, im), small = real.smaller(re, im);
   Value isNear =
@@ -284,15 +286,16 @@ Parts logarithm(OpBuilder &b, Location loc, Parts x) {
 }
 
 /// Uses half the sum of magnitude and real part, which doesn't cancel.
-Parts squareRoot(OpBuilder &b, Location loc, const Number &x) {
-  const Real &real = x.real;
+Parts squareRoot(OpBuilder &b, Location loc, const ComplexNumber &x) {
+  const RealEmitter &real = x.real;
   // A quarter of the largest numbers: their magnitude doesn't overflow.
   Value large = real.larger(real.abs(x.first), real.abs(x.second));
   Value isHuge = real.isLess(real.number(real.type.isF64() ? 0x1p1000 : 0x1p120), large);
   Value scale = real.select(isHuge, real.number(0.0625), real.number(1));
-  Number scaled(b, loc, complexOf(b, loc, {real.mul(x.first, scale), real.mul(x.second, scale)}));
+  ComplexNumber scaled(b, loc,
+                       complexOf(b, loc, {real.mul(x.first, scale), real.mul(x.second, scale)}));
   Value re = real.abs(scaled.first);
-  Value root = real.sqrt(real.mul(real.add(sizeOf(scaled), re), real.number(0.5)));
+  Value root = real.sqrt(real.mul(real.add(magnitudeOf(scaled), re), real.number(0.5)));
   Value other = real.div(scaled.second, real.add(root, root));
   Value back = real.select(isHuge, real.number(4), real.number(1));
   root = real.mul(root, back);
@@ -306,9 +309,9 @@ Parts squareRoot(OpBuilder &b, Location loc, const Number &x) {
   return {p, q};
 }
 
-template <Parts (*function)(const Real &, Parts)>
+template <Parts (*function)(const RealEmitter &, Parts)>
 Value ofParts(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]);
+  ComplexNumber x(b, loc, in[0]);
   return complexOf(b, loc, function(x.real, x));
 }
 
@@ -325,7 +328,7 @@ Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
 }
 
 /// exp(x) - 1 without cancellation near zero.
-Parts exponentialLessOne(const Real &real, Parts x) {
+Parts expMinusOne(const RealEmitter &real, Parts x) {
   Value half = real.of<math::SinOp>(real.mul(x.second, real.number(0.5)));
   Value growth = real.of<math::ExpM1Op>(x.first);
   Value lost = real.mul(real.mul(half, half), real.number(2));
@@ -335,7 +338,7 @@ Parts exponentialLessOne(const Real &real, Parts x) {
 }
 
 /// |1 + x|^2 - 1. Its terms may cancel, so the rounding errors of products and sums are added.
-Value squareOfSizeLessOne(const Real &real, Parts x) {
+Value squaredMagnitudeMinusOne(const RealEmitter &real, Parts x) {
   auto lostIn = [&](Value factor, Value square) {
     return math::FmaOp::create(real.b, real.loc, factor, factor, real.negate(square)).getResult();
   };
@@ -352,8 +355,8 @@ Value squareOfSizeLessOne(const Real &real, Parts x) {
 }
 
 Value log1p(OpBuilder &b, Location loc, ValueRange in, Type) {
-  Number x(b, loc, in[0]);
-  const Real &real = x.real;
+  ComplexNumber x(b, loc, in[0]);
+  const RealEmitter &real = x.real;
   Value re = real.abs(x.first), im = real.abs(x.second);
   Value large = real.larger(re, im), small = real.smaller(re, im);
   // The squares of larger numbers overflow.
@@ -362,7 +365,7 @@ Value log1p(OpBuilder &b, Location loc, ValueRange in, Type) {
   Value ratio = real.div(small, large);
   ratio = real.select(real.isFinite(large), ratio, real.number(0));
   Value isLarge = real.isLess(real.number(most), large);
-  Value square = real.select(isLarge, real.mul(ratio, ratio), squareOfSizeLessOne(real, x));
+  Value square = real.select(isLarge, real.mul(ratio, ratio), squaredMagnitudeMinusOne(real, x));
   Value half = real.mul(real.of<math::Log1pOp>(square), real.number(0.5));
   Value size = real.select(isLarge, real.add(real.of<math::LogOp>(large), half), half);
   return complexOf(b, loc, {size, angleOf(b, loc, {real.add(real.number(1), x.first), x.second})});
@@ -373,25 +376,25 @@ Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return reciprocal(b, loc, sum(b, loc, {one(b, loc, type), power}, type), type);
 }
 
-Parts hyperbolicSine(const Real &real, Parts x) {
+Parts hyperbolicSine(const RealEmitter &real, Parts x) {
   return {real.mul(real.of<math::SinhOp>(x.first), real.of<math::CosOp>(x.second)),
           real.mul(real.of<math::CoshOp>(x.first), real.of<math::SinOp>(x.second))};
 }
-Parts hyperbolicCosine(const Real &real, Parts x) {
+Parts hyperbolicCosine(const RealEmitter &real, Parts x) {
   return {real.mul(real.of<math::CoshOp>(x.first), real.of<math::CosOp>(x.second)),
           real.mul(real.of<math::SinhOp>(x.first), real.of<math::SinOp>(x.second))};
 }
-Parts sine(const Real &real, Parts x) {
+Parts sine(const RealEmitter &real, Parts x) {
   Parts turned = hyperbolicSine(real, {x.second, x.first});
   return {turned.second, turned.first};
 }
-Parts cosine(const Real &real, Parts x) {
+Parts cosine(const RealEmitter &real, Parts x) {
   return hyperbolicCosine(real, {real.negate(x.second), x.first});
 }
 
 /// Kahan's formula, "Branch cuts for complex elementary functions" (1987). Beyond `most`, the
 /// result is 1.
-Parts hyperbolicTangent(const Real &real, Parts x) {
+Parts hyperbolicTangent(const RealEmitter &real, Parts x) {
   double most = real.type.isF64() ? 22 : 11;
   Value size = real.abs(x.first);
   Value bounded = real.withSign(real.smaller(size, real.number(most)), x.first);
@@ -408,7 +411,7 @@ Parts hyperbolicTangent(const Real &real, Parts x) {
 
 /// exp(y log x). Powers of zero are zero, and the power with exponent zero is one.
 Value power(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   Parts exponent = complexProduct(b, loc, y, logarithm(b, loc, x));
   Value made = complexOf(b, loc, exponential(x.real, exponent));
   made = selected(b, loc, isZero(b, loc, x), zeroOf(b, loc, type), made);
@@ -446,7 +449,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"complex_abs", {numbers, absolute}},
       {"angle", {numbers, angle}},
       {"exp", {numbers, ofParts<exponential>}},
-      {"expm1", {numbers, ofParts<exponentialLessOne>}},
+      {"expm1", {numbers, ofParts<expMinusOne>}},
       {"log", {numbers, log}},
       {"log1p", {numbers, log1p}},
       {"sqrt", {numbers, sqrt}},
@@ -465,7 +468,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
 } // namespace
 
 Parts complexProduct(OpBuilder &b, Location loc, Parts x, Parts y) {
-  Real real = realOf(b, loc, x.first);
+  RealEmitter real = realOf(b, loc, x.first);
   return {real.sub(real.mul(x.first, y.first), real.mul(x.second, y.second)),
           real.add(real.mul(x.first, y.second), real.mul(x.second, y.first))};
 }

@@ -57,7 +57,7 @@ public:
   explicit operator bool() const { return number >= 0; }
 
   /// Whether it is a regular file that only this user can have written.
-  bool isOurs(struct stat &status) const {
+  bool isTrusted(struct stat &status) const {
     return fstat(number, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
            !(status.st_mode & (S_IWGRP | S_IWOTH));
   }
@@ -111,7 +111,7 @@ struct Found {
 };
 
 /// Whether the name is that of a cache file or of a temporary file.
-bool isName(llvm::StringRef name) {
+bool isCacheFileName(llvm::StringRef name) {
   llvm::StringRef hash = name.take_while([](char c) { return llvm::isHexDigit(c); });
   return hash.size() == 2 * sizeof(ContentKey) &&
          name.drop_front(hash.size()).starts_with(extension);
@@ -123,8 +123,8 @@ std::vector<Found> filesIn(const fs::path &folder) {
   for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
     std::string name = it->path().filename().string();
     struct stat status;
-    if (isName(name) && lstat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_uid == geteuid())
+    if (isCacheFileName(name) && lstat(it->path().c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode) && status.st_uid == geteuid())
       files.push_back({it->path(), static_cast<uint64_t>(status.st_size), status.st_mtim,
                        !llvm::StringRef(name).ends_with(extension)});
   }
@@ -145,7 +145,7 @@ std::optional<fs::path> absoluteFrom(const char *variable, const char *rest) {
 
 } // namespace
 
-std::optional<fs::path> DiskCache::folderOfProcess() {
+std::optional<fs::path> DiskCache::defaultFolder() {
   if (const char *named = secure_getenv("TREADLE_CACHE_DIR"))
     return *named && std::string_view(named) != "off" ? std::optional<fs::path>(named)
                                                       : std::nullopt;
@@ -163,7 +163,7 @@ std::optional<std::string> DiskCache::find(const ContentKey &key) const {
   // O_NONBLOCK: opening must not wait for a pipe.
   File file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status;
-  if (!file || !file.isOurs(status) || static_cast<uint64_t>(status.st_size) > maxBytes)
+  if (!file || !file.isTrusted(status) || static_cast<uint64_t>(status.st_size) > maxBytes)
     return std::nullopt;
   std::optional<std::string> bytes = contentOf(file, static_cast<size_t>(status.st_size), key);
   if (bytes)

@@ -33,7 +33,7 @@ public:
   /// Returns the folder that the environment selects: `$TREADLE_CACHE_DIR`, or `treadle` in
   /// `$XDG_CACHE_HOME` or in `~/.cache`. Returns nullopt if the first is empty or `off`, or none is
   /// set.
-  static std::optional<std::filesystem::path> folderOfProcess();
+  static std::optional<std::filesystem::path> defaultFolder();
 
   /// Returns the cached bytes; nullopt if there are none or they are damaged. Damaged files are
   /// removed.

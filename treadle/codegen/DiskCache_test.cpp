@@ -280,7 +280,7 @@ private:
 TEST(DiskCacheFolder, IsWhereTheEnvironmentWantsIt) {
   auto folder = [](auto... wanted) {
     Environment environment({wanted...});
-    return DiskCache::folderOfProcess();
+    return DiskCache::defaultFolder();
   };
   using Pair = std::pair<const char *, const char *>;
   Pair home("HOME", "/home/x"), xdg("XDG_CACHE_HOME", "/cache");

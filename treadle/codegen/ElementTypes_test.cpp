@@ -1,6 +1,6 @@
 // Compares compiled ops with their kernels for all element types that compiled code supports.
-#include "treadle/codegen/CodegenTesting.h"
 #include "treadle/kernels/Element.h"
+#include "treadle/testing/CodegenTesting.h"
 
 #include <cmath>
 #include <map>

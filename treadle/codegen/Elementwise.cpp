@@ -210,7 +210,7 @@ Value atan2(OpBuilder &b, Location loc, ValueRange in, Type) {
 // --- gradients -----------------------------------------------------------------------------------
 
 /// Arithmetic on floats of one type.
-struct Floats {
+struct FloatArithmetic {
   OpBuilder &b;
   Location loc;
   Type type;
@@ -225,50 +225,50 @@ struct Floats {
 
 /// Computed from the function's result y and its gradient.
 Value sigmoidGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.mul(in[1], f.mul(in[0], f.sub(f.number(1), in[0])));
 }
 Value tanhGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.mul(in[1], f.sub(f.number(1), f.mul(in[0], in[0])));
 }
 Value sqrtGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.div(f.mul(in[1], f.number(0.5)), in[0]);
 }
 Value rsqrtGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.mul(f.mul(f.number(-0.5), f.mul(in[1], in[0])), f.mul(in[0], in[0]));
 }
 Value reciprocalGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.mul(negate(b, loc, in[1], type), f.mul(in[0], in[0]));
 }
 
 /// Computed from a gradient and the function's operand. It is a product, so that a NaN gradient
 /// stays NaN where it isn't passed on.
 Value reluGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return f.mul(in[0], castTo(b, loc, f.isLess(f.number(0), in[1]), type));
 }
 Value relu6Grad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   Value passes =
       arith::AndIOp::create(b, loc, f.isLess(f.number(0), in[1]), f.isLess(in[1], f.number(6)));
   return f.mul(in[0], castTo(b, loc, passes, type));
 }
 Value eluGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   return select(b, loc, f.isLess(in[1], f.number(0)), f.mul(f.add(in[1], f.number(1)), in[0]),
                 in[0]);
 }
 Value softplusGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   Value power = math::ExpOp::create(b, loc, negate(b, loc, in[1], type));
   return f.div(in[0], f.add(power, f.number(1)));
 }
 Value softsignGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Floats f{b, loc, type};
+  FloatArithmetic f{b, loc, type};
   Value size = f.add(f.number(1), math::AbsFOp::create(b, loc, in[1]));
   return f.div(in[0], f.mul(size, size));
 }
@@ -276,12 +276,12 @@ Value softsignGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
 // --- bits ----------------------------------------------------------------------------------------
 
 Value populationCount(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value bits = retyped(b, loc, in[0], computedIn(in[0].getType()));
+  Value bits = reinterpreted(b, loc, in[0], computedIn(in[0].getType()));
   Value count = math::CtPopOp::create(b, loc, bits);
   unsigned width = bits.getType().getIntOrFloatBitWidth();
   Value byte =
       width > 8 ? arith::TruncIOp::create(b, loc, computedIn(type), count).getResult() : count;
-  return retyped(b, loc, byte, type);
+  return reinterpreted(b, loc, byte, type);
 }
 
 /// Returns the neighbour in the direction of another number; numbers of one sign are ordered like
@@ -409,7 +409,7 @@ Value truncateReal(OpBuilder &b, Location loc, Value x, Type type) {
   unsigned width = to.getIntOrFloatBitWidth();
   if (width < 32) {
     Value wide = truncateReal(b, loc, x, b.getI32Type());
-    return retyped(b, loc, arith::TruncIOp::create(b, loc, to, wide), type);
+    return reinterpreted(b, loc, arith::TruncIOp::create(b, loc, to, wide), type);
   }
   double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
   auto isWithin = [&](double low, double high) {
@@ -426,7 +426,7 @@ Value truncateReal(OpBuilder &b, Location loc, Value x, Type type) {
   Value wrapped = select(b, loc, isWithin(-limit, 0), whole, least);
   Value made =
       select(b, loc, isWithin(0, 2 * limit), arith::FPToUIOp::create(b, loc, to, x), wrapped);
-  return retyped(b, loc, made, type);
+  return reinterpreted(b, loc, made, type);
 }
 
 Value toFloat(OpBuilder &b, Location loc, Value x, Type type) {
@@ -437,7 +437,7 @@ Value toFloat(OpBuilder &b, Location loc, Value x, Type type) {
     return type.isF64() ? Value(arith::ExtFOp::create(b, loc, type, x))
                         : Value(arith::TruncFOp::create(b, loc, type, x));
   }
-  x = retyped(b, loc, x, computedIn(from));
+  x = reinterpreted(b, loc, x, computedIn(from));
   if (isBool(from) || isUnsigned(from))
     return arith::UIToFPOp::create(b, loc, type, x);
   return arith::SIToFPOp::create(b, loc, type, x);
@@ -445,7 +445,7 @@ Value toFloat(OpBuilder &b, Location loc, Value x, Type type) {
 
 Value toInteger(OpBuilder &b, Location loc, Value x, Type type) {
   Type from = x.getType(), to = computedIn(type);
-  x = retyped(b, loc, x, computedIn(from));
+  x = reinterpreted(b, loc, x, computedIn(from));
   unsigned width = to.getIntOrFloatBitWidth(), own = computedIn(from).getIntOrFloatBitWidth();
   if (width < own)
     x = arith::TruncIOp::create(b, loc, to, x);
@@ -453,7 +453,7 @@ Value toInteger(OpBuilder &b, Location loc, Value x, Type type) {
     x = arith::ExtUIOp::create(b, loc, to, x);
   else if (width > own)
     x = arith::ExtSIOp::create(b, loc, to, x);
-  return retyped(b, loc, x, type);
+  return reinterpreted(b, loc, x, type);
 }
 
 Value castComplex(OpBuilder &b, Location loc, Value x, Type type) {
@@ -588,7 +588,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"elu_grad", {wideFloats, eluGrad}},
       {"softplus_grad", {wideFloats, softplusGrad}},
       {"softsign_grad", {wideFloats, softsignGrad}},
-      {"population_count", {bits, populationCount, nullptr, /*takesAll=*/true}},
+      {"population_count", {bits, populationCount, nullptr, /*acceptsAnyType=*/true}},
       {"next_after", {wideFloats, nextAfter}},
       {"cast", {natives, cast, nullptr, true}},
       {"identity", {natives, first, nullptr, true}},
@@ -638,7 +638,7 @@ Value castTo(OpBuilder &b, Location loc, Value x, Type type) {
     return toFloat(b, loc, x, type);
   if (isBool(type)) {
     Type computed = computedIn(from);
-    x = retyped(b, loc, x, computed);
+    x = reinterpreted(b, loc, x, computed);
     return differs(b, loc, {x, constant(b, loc, computed, 0)}, computed);
   }
   return isFloat(from) ? truncateReal(b, loc, x, type) : toInteger(b, loc, x, type);
@@ -646,18 +646,18 @@ Value castTo(OpBuilder &b, Location loc, Value x, Type type) {
 
 Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type result,
                            bool isOfMany) const {
-  if (takesAll)
+  if (acceptsAnyType)
     return emit(b, loc, inputs, result);
   bool areUnsigned = emitUnsigned && (isUnsigned(inputs.front().getType()) || isUnsigned(result));
   SmallVector<Value> computed;
   for (Value input : inputs)
-    computed.push_back(widened(b, loc, retyped(b, loc, input, computedIn(input.getType()))));
+    computed.push_back(widened(b, loc, reinterpreted(b, loc, input, computedIn(input.getType()))));
   Type type = isHalf(result) ? b.getF32Type() : computedIn(result);
   Emit chosen = areUnsigned ? emitUnsigned : emit;
   if (Emit many = areUnsigned ? emitManyUnsigned : emitMany; isOfMany && many)
     chosen = many;
   Value made = chosen(b, loc, computed, type);
-  return retyped(b, loc, narrowed(b, loc, made, result), result);
+  return reinterpreted(b, loc, narrowed(b, loc, made, result), result);
 }
 
 bool isElementwise(StringRef op) {

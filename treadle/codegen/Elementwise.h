@@ -21,7 +21,7 @@ struct ElementwiseOp {
   /// Replaces `emit` if the first input or the result is unsigned; null if there is no difference.
   Emit emitUnsigned = nullptr;
   /// Whether `emit` takes and returns elements of any type without conversion.
-  bool takesAll = false;
+  bool acceptsAnyType = false;
 
   /// Replace `emit` and `emitUnsigned` in loops over many elements, which may be vectorized; null
   /// if there is no difference.

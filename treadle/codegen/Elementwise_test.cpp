@@ -1,5 +1,5 @@
 // Tests of the accuracy of elementwise ops over tensors.
-#include "treadle/codegen/CodegenTesting.h"
+#include "treadle/testing/CodegenTesting.h"
 
 #include <cmath>
 

@@ -126,7 +126,7 @@ Value product(Emitter &e, Value x, Value y) {
 }
 
 /// |x|^y.
-Value powerOfSize(Emitter &e, Value x, Value y) {
+Value powerOfMagnitude(Emitter &e, Value x, Value y) {
   Value size = math::AbsFOp::create(e.b, e.loc, x);
   Value log = log2(e, e.widened(size)), zero = e.number(0);
   // 1 to any power is 1, including infinite exponents.
@@ -206,7 +206,7 @@ Value withEdges(FloatEmitter &e, Value size, Value y, Value power) {
 
 /// |x|^y in single precision: y * log2 |x| keeps its integer part separate, to preserve the
 /// precision of the rest. Fitted coefficients.
-Value fastPowerOfSize(OpBuilder &b, Location loc, Value x, Value y) {
+Value fastPowerOfMagnitude(OpBuilder &b, Location loc, Value x, Value y) {
   constexpr double floatShifter = 12582912.0; // 1.5 * 2^23: adding it rounds to an integer
   FloatEmitter e(b, loc);
   Value size = math::AbsFOp::create(b, loc, x);
@@ -228,7 +228,7 @@ Value expandPower(OpBuilder &b, Location loc, Value x, Value y, bool isFast) {
   if (Value simple = product(e, x, y))
     return simple;
   Type f32 = b.getF32Type();
-  Value result = isFast ? fastPowerOfSize(b, loc, x, y) : powerOfSize(e, x, y);
+  Value result = isFast ? fastPowerOfMagnitude(b, loc, x, y) : powerOfMagnitude(e, x, y);
   // Negative bases allow integer exponents only; odd ones make the result negative.
   Value half = e.mul(y, e.like(f32, 0.5));
   Value isWhole = e.equal(math::FloorOp::create(b, loc, y), y);

@@ -16,7 +16,7 @@ namespace {
 
 /// Whether an op may run even if the loop body doesn't. If a kernel, reshape, cast or check fails,
 /// compiled code bails out, and the interpreter finds out whether the loop reaches it at all.
-bool mayRunEarly(Operation &op) {
+bool maySpeculate(Operation &op) {
   if (op.hasAttr(rc::staysAttr))
     return false;
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
@@ -34,7 +34,7 @@ public:
   void run() {
     for (Region *region : {&loop.getBefore(), &loop.getAfter()})
       for (Operation &op : llvm::make_early_inc_range(region->front().without_terminator()))
-        if (mayRunEarly(op) && isInvariant(op))
+        if (maySpeculate(op) && isInvariant(op))
           op.moveBefore(loop);
   }
 

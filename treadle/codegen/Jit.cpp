@@ -24,7 +24,7 @@ using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
 
-Error notWanted() { return cancelled("the compilation was cancelled"); }
+Error cancelledError() { return cancelled("the compilation was cancelled"); }
 
 /// Runs all lowering steps; fails if cancelled. The module is verified after each step, so that a
 /// bug fails the compilation instead of crashing the next step.
@@ -39,7 +39,7 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   const std::function<LogicalResult()> steps[] = {
       [] { return success(); }, // verifies the translation
       [&] { return hoistInvariants(module), success(); },
-      [&] { return outline(cluster, pieceWeight, tooLongToFuse), success(); },
+      [&] { return outline(cluster, pieceWeight, maxFusionWeight), success(); },
       [&] { return fuseElementwise(module); },
       [&] { return cleanup.run(module); },
       [&] { return outline(cluster), success(); },
@@ -83,8 +83,8 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   TensorBlock **out = in + arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i)
     in[i] = arguments[i].take();
-  Frame frame{&run.stopFlag(), constantBlocks.data(), watched, kernels.data(), &run, nullptr,
-              counters};
+  CallFrame frame{&run.stopFlag(), constantBlocks.data(), watched, kernels.data(), &run, nullptr,
+                  counters};
   if (entry(&frame, in, out) != 0)
     return false;
   for (size_t i = 0; i < results.size(); ++i)
@@ -92,16 +92,16 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   return true;
 }
 
-static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled,
-                                  bool keepsPlaces = false) {
+static Expected<void> lowerUnlessCancelled(TensorProgram &program, CancelFlag isCancelled,
+                                           bool keepsPlaces = false) {
   FirstError first(program.module->getContext());
   if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled, keepsPlaces)))
     return {};
-  return Unexpected(isSet(isCancelled) ? notWanted()
+  return Unexpected(isSet(isCancelled) ? cancelledError()
                                        : internal("compilation failed: ", first.message));
 }
 
-Expected<void> lower(TensorProgram &program) { return lowerWanted(program, nullptr); }
+Expected<void> lower(TensorProgram &program) { return lowerUnlessCancelled(program, nullptr); }
 
 LinkedCode::LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants,
                        size_t bytes)
@@ -132,11 +132,11 @@ private:
 
 /// Compiles; adds the code to the cache, if there is one, under this key.
 static Expected<std::shared_ptr<const LinkedCode>>
-linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &key) {
+compileUncached(TensorProgram &program, const LinkOptions &options, const ContentKey &key) {
   CompilationCount count(options);
   std::vector<Tensor> &constants = program.tables.constants;
   size_t numOwn = constants.size();
-  TREADLE_TRY(lowerWanted(program, options.isCancelled, options.metered != nullptr));
+  TREADLE_TRY(lowerUnlessCancelled(program, options.isCancelled, options.metered != nullptr));
   std::vector<Tensor> added(constants.begin() + static_cast<ptrdiff_t>(numOwn), constants.end());
   constants.resize(numOwn);
   std::unique_ptr<llvm::MemoryBuffer> object =
@@ -156,11 +156,11 @@ Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) 
   auto linked = [&](std::shared_ptr<const LinkedCode> code) {
     return LinkedCluster{std::move(code), std::move(program.tables)};
   };
-  CodeCache::Turn turn(options.cache, key, options.isCancelled);
+  CodeCache::KeyLock keyLock(options.cache, key, options.isCancelled);
   if (options.cache)
     if (std::shared_ptr<const LinkedCode> code = options.cache->find(key, options.counters))
       return linked(std::move(code));
-  return linkAnew(program, options, key).map(linked);
+  return compileUncached(program, options, key).map(linked);
 }
 
 Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,

@@ -1,11 +1,11 @@
 // Compiles functions to machine code in this process.
 #pragma once
 
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CompileCounters.h"
-#include "treadle/codegen/Frame.h"
 #include "treadle/tensor/Attr.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <chrono>
 #include <memory>

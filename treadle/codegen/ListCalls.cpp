@@ -5,7 +5,7 @@
 #include <cstring>
 
 using namespace treadle;
-using codegen::Frame;
+using codegen::CallFrame;
 
 namespace {
 
@@ -38,7 +38,8 @@ void clear(Tensor &list, int64_t begin, int64_t end) {
 
 /// Returns a list of this length with room for `capacity` rows and uninitialized elements; nullopt
 /// if there is no memory.
-Tensor newList(Frame *frame, DType dtype, Dims row, int64_t length, int64_t capacity, bool isCopy) {
+Tensor newList(CallFrame *frame, DType dtype, Dims row, int64_t length, int64_t capacity,
+               bool isCopy) {
   DimVector dims(1, capacity);
   for (int64_t dim : row)
     dims.push(dim);
@@ -52,7 +53,7 @@ Tensor newList(Frame *frame, DType dtype, Dims row, int64_t length, int64_t capa
 }
 
 /// Returns a copy of a list, extended by zeros.
-Tensor copyOf(Frame *frame, Tensor &list, int64_t length, int64_t capacity) {
+Tensor copyOf(CallFrame *frame, Tensor &list, int64_t length, int64_t capacity) {
   Tensor copy = newList(frame, list.dtype(), rowDims(list), length, capacity, /*isCopy=*/true);
   if (!copy)
     return copy;
@@ -71,7 +72,7 @@ int64_t grown(int64_t capacity, int64_t length) {
 }
 
 /// Returns the list with `length` rows, as the only owner.
-Tensor ownWithLength(Frame *frame, Tensor list, int64_t length) {
+Tensor ownWithLength(CallFrame *frame, Tensor list, int64_t length) {
   int64_t now = lengthOf(list);
   bool isOwn = list.isUnique();
   if (isOwn && length == now)
@@ -88,7 +89,7 @@ Tensor ownWithLength(Frame *frame, Tensor list, int64_t length) {
 
 extern "C" {
 
-TensorBlock *treadle_list(Frame *frame, uint8_t isOpen, uint8_t dtype, int32_t rank,
+TensorBlock *treadle_list(CallFrame *frame, uint8_t isOpen, uint8_t dtype, int32_t rank,
                           const int64_t *dims) {
   Dims row(dims + 1, static_cast<size_t>(rank - 1));
   if (!isOpen) {
@@ -105,7 +106,7 @@ TensorBlock *treadle_list(Frame *frame, uint8_t isOpen, uint8_t dtype, int32_t r
   return list->take();
 }
 
-TensorBlock *treadle_list_own(Frame *frame, TensorBlock *block, int64_t index, uint8_t grows,
+TensorBlock *treadle_list_own(CallFrame *frame, TensorBlock *block, int64_t index, uint8_t grows,
                               int32_t rowRank, const int64_t *rowDimsGiven) {
   Tensor list = Tensor::adopt(block);
   Dims row(rowDimsGiven, static_cast<size_t>(rowRank));
@@ -130,7 +131,7 @@ void treadle_list_put(TensorBlock *list, int64_t index, const TensorBlock *row) 
                 bytes);
 }
 
-TensorBlock *treadle_list_row(Frame *frame, TensorBlock *block, int64_t index, uint8_t copies) {
+TensorBlock *treadle_list_row(CallFrame *frame, TensorBlock *block, int64_t index, uint8_t copies) {
   if (index < 0 || index >= block->dims[0])
     return nullptr;
   Tensor list = Tensor::adopt(block), row;
@@ -147,7 +148,7 @@ TensorBlock *treadle_list_row(Frame *frame, TensorBlock *block, int64_t index, u
   return row.take();
 }
 
-TensorBlock *treadle_list_pop(Frame *frame, TensorBlock *block) {
+TensorBlock *treadle_list_pop(CallFrame *frame, TensorBlock *block) {
   Tensor list = Tensor::adopt(block);
   if (list.dim(0) <= 0)
     return nullptr;

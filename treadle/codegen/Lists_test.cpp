@@ -1,5 +1,5 @@
 // Tests of lists of tensors in compiled loops: contents and memory use.
-#include "treadle/codegen/CodegenTesting.h"
+#include "treadle/testing/CodegenTesting.h"
 
 namespace treadle::codegen {
 namespace {

@@ -99,11 +99,11 @@ void LoopNest::split(unsigned number, int64_t size, Inside inside) {
 
 void LoopNest::split(unsigned number, Range range, Inside inside) {
   constexpr int64_t shortRange = 8;
-  constexpr unsigned mostSplits = 16;
+  constexpr unsigned maxSplits = 16;
   ranges[number] = range;
   bool isInnermost = number + 1 == numLoops;
   std::optional<int64_t> place;
-  if (numSplits < mostSplits && (!isInnermost || range.end - range.begin > shortRange))
+  if (numSplits < maxSplits && (!isInnermost || range.end - range.begin > shortRange))
     place = ranges.placeToSplit(body, number, isInnermost);
   if (place) {
     ++numSplits;

@@ -3,7 +3,7 @@
 #include "treadle/codegen/LoopNest.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
-#include "treadle/codegen/Reads.h"
+#include "treadle/codegen/ReadFusion.h"
 #include "treadle/codegen/Scalars.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -55,14 +55,14 @@ bool isFlat(linalg::GenericOp op) {
 }
 
 /// Minimum work in picoseconds for sharing a loop among threads.
-constexpr int64_t worthSharing = 40'000'000;
+constexpr int64_t minSharedWork = 40'000'000;
 
 /// Lowers an op to a loop nest. A potentially long one becomes a function of its own over ranges of
 /// its outermost loop, so that threads can share it.
 class LoopBuilder {
 public:
   explicit LoopBuilder(linalg::GenericOp op)
-      : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)), narrow(widthOfNarrow()),
+      : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)), narrow(unrolledWidth()),
         nestOf(b, op.getRegion().front(), op.getNumLoops()) {}
 
   void build(unsigned &numParts) {
@@ -93,13 +93,13 @@ private:
     for (int64_t size : op.getStaticLoopRanges())
       if (ShapedType::isDynamic(size) || llvm::MulOverflow(steps, size, steps))
         return false;
-    return steps < worthSharing / costOf(op);
+    return steps < minSharedWork / costOf(op);
   }
 
   /// Returns the trip count of the innermost loop if it is so small that unrolling is better; the
   /// loop around it is vectorized then, with the first elements of all rows, all second ones and so
   /// on. Returns 0 if the loop isn't unrolled.
-  int64_t widthOfNarrow() {
+  int64_t unrolledWidth() {
     constexpr int64_t most = 4, manyOps = 200, manyRows = 8;
     if (isRow || op.getNumLoops() < 2)
       return 0;
@@ -181,7 +181,7 @@ private:
       size = isRow ? count : sizeOf(output, 0);
     }
     Value isLong = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, count,
-                                         number(std::max<int64_t>(worthSharing / costOf(op), 1)));
+                                         number(std::max<int64_t>(minSharedWork / costOf(op), 1)));
     auto sides = scf::IfOp::create(b, loc, isLong, /*withElseRegion=*/true);
     for (bool isShared : {true, false}) {
       OpBuilder::InsertionGuard guard(b);
@@ -286,7 +286,7 @@ private:
       auto isOuter = [&](unsigned i) { return i != last && isParallel(i); };
       loops(0, indices, isOuter, [&] {
         SmallVector<Value> sums(narrow, starts().front());
-        for (auto [i, sum] : llvm::enumerate(ofColumns(0, indices, std::move(sums)))) {
+        for (auto [i, sum] : llvm::enumerate(reduceColumns(0, indices, std::move(sums)))) {
           indices[last] = number(static_cast<int64_t>(i));
           store(sum);
         }
@@ -314,8 +314,8 @@ private:
   }
 
   /// Results of the reduction loops for each step of the innermost loop, which is parallel.
-  SmallVector<Value> ofColumns(unsigned next, SmallVector<Value> &indices,
-                               SmallVector<Value> sums) {
+  SmallVector<Value> reduceColumns(unsigned next, SmallVector<Value> &indices,
+                                   SmallVector<Value> sums) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     while (next < types.size() && types[next] == utils::IteratorType::parallel)
       ++next;
@@ -339,7 +339,7 @@ private:
                                     SmallVector<Value> &indices, SmallVector<Value> sums) {
     return sumOf(begin, end, sums, [&](Value index, ValueRange before) {
       indices[next] = index;
-      return ofColumns(next + 1, indices, SmallVector<Value>(before));
+      return reduceColumns(next + 1, indices, SmallVector<Value>(before));
     });
   }
 
@@ -435,13 +435,13 @@ private:
   /// The same for results in memory: the blocks of the outermost reduction loop are summed in
   /// temporary memory. Returns false if it doesn't pay, or there are too many results.
   bool reduceInBlocks(SmallVector<Value> &indices) {
-    constexpr int64_t mostResults = 8192;
+    constexpr int64_t maxResults = 8192;
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     unsigned outer = llvm::find(types, utils::IteratorType::reduction) - types.begin();
     auto type = cast<MemRefType>(memory.back().getType());
     int64_t size = op.getStaticLoopRanges()[outer];
     if (!addsFloats() || (!ShapedType::isDynamic(size) && size <= blockOfColumns) ||
-        !type.hasStaticShape() || type.getNumElements() > mostResults)
+        !type.hasStaticShape() || type.getNumElements() > maxResults)
       return false;
     AffineMap map = op.getIndexingMapsArray().back();
     Value total = memory.back(), part = onStack(type), lost = onStack(type);
@@ -591,7 +591,7 @@ private:
   OpBuilder b;
   Location loc;
   const bool isRow;
-  const int64_t narrow; // see widthOfNarrow
+  const int64_t narrow; // see unrolledWidth
   LoopNest nestOf;
   SmallVector<Value> memory;
   std::pair<Value, Value> range; // of the shared loop; none: all of it
@@ -613,14 +613,14 @@ bool isFirstReader(Operation *reader, Operation *producer) {
 
 /// A result with several readers is computed once, with the first reader, if both traverse the same
 /// elements in the same order.
-bool paysToFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
-  constexpr size_t mostResults = 4;
+bool shouldFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
+  constexpr size_t maxResults = 4;
   return isFlat(producer) && isFlat(reader) && isFirstReader(reader, producer) &&
-         producer->getNumResults() + reader->getNumResults() <= mostResults;
+         producer->getNumResults() + reader->getNumResults() <= maxResults;
 }
 
 /// Whether to fuse the producer of an operand into its consumer.
-bool paysToFuse(OpOperand &read) {
+bool shouldFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
   auto made = cast<linalg::GenericOp>(producer);
   auto consumer = cast<linalg::GenericOp>(read.getOwner());
@@ -634,10 +634,10 @@ bool paysToFuse(OpOperand &read) {
   // Reduction loops aren't split into index ranges, so the branches would remain.
   if (consumer.getNumReductionLoops() && hasBranches(made))
     return false;
-  if (onlyMoves(made))
+  if (onlyRearranges(made))
     return true;
   if (!producer->hasOneUse())
-    return paysToFuseShared(made, consumer);
+    return shouldFuseShared(made, consumer);
   // With several readers, the element would be recomputed for each; loading it is cheaper,
   // especially where little is done with it, as in a product.
   bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
@@ -653,10 +653,10 @@ public:
 
   LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
     for (OpOperand &read : op->getOpOperands()) {
-      if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
+      if (!linalg::areElementwiseOpsFusable(&read) || !shouldFuse(read))
         continue;
       auto producer = read.get().getDefiningOp<linalg::GenericOp>();
-      bool isShared = !producer->hasOneUse() && !onlyMoves(producer);
+      bool isShared = !producer->hasOneUse() && !onlyRearranges(producer);
       if (!isShared && !producer->hasOneUse()) { // each reader gets its own copy
         unsigned number = cast<OpResult>(read.get()).getResultNumber();
         producer = cast<linalg::GenericOp>(rewriter.clone(*producer));

@@ -32,11 +32,11 @@ namespace {
 std::string textOf(llvm::Error error) { return toString(std::move(error)); }
 
 /// The LLVM state shared by all compilations of a process.
-class Machine {
+class LlvmHost {
 public:
-  static Expected<Machine *> get() {
+  static Expected<LlvmHost *> get() {
     // Never destroyed: code may be in use while static objects are destroyed.
-    static Machine &machine = *new Machine;
+    static LlvmHost &machine = *new LlvmHost;
     if (!machine.jit)
       return Unexpected(internal("LLVM has no target for this machine: ", machine.failure));
     return &machine;
@@ -75,7 +75,7 @@ public:
   std::atomic<unsigned> modules{0};
 
 private:
-  Machine() {
+  LlvmHost() {
     InitializeNativeTarget();
     InitializeNativeTargetAsmPrinter();
     auto host = orc::JITTargetMachineBuilder::detectHost();
@@ -121,7 +121,7 @@ private:
 /// Returns a target for object files that are linked by a linker.
 Expected<std::unique_ptr<TargetMachine>> linkTargetOf(orc::JITTargetMachineBuilder builder) {
   builder.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
-  std::unique_ptr<TargetMachine> target = Machine::create(builder);
+  std::unique_ptr<TargetMachine> target = LlvmHost::create(builder);
   if (!target)
     return Unexpected(internal("LLVM has no target '", builder.getTargetTriple().str(), "'"));
   return target;
@@ -138,7 +138,7 @@ std::vector<VecDesc> vectorFunctions(const TargetMachine &target) {
 
 /// Instruction count of a loop body above which iterations are interleaved: each is a chain of
 /// dependent operations.
-constexpr size_t longBody = 28;
+constexpr size_t minInterleavedBody = 28;
 
 size_t lengthOf(const Loop &loop) {
   size_t length = 0;
@@ -179,7 +179,7 @@ void markParallelLoops(Module &module) {
       MDNode *parallel =
           MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), group});
       SmallVector<Metadata *> properties = {nullptr, parallel};
-      if (steps == 1 && lengthOf(*loop) > longBody) {
+      if (steps == 1 && lengthOf(*loop) > minInterleavedBody) {
         properties.push_back(MDNode::get(
             context, {MDString::get(context, "llvm.loop.interleave.count"),
                       ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 4))}));
@@ -196,13 +196,13 @@ void markParallelLoops(Module &module) {
 }
 
 /// Above this size, LLVM's full pipeline takes tens of seconds: some of its passes are superlinear.
-constexpr unsigned manyInstructions = 10'000;
+constexpr unsigned maxFullPipelineInstructions = 10'000;
 
 /// Block size above which the register allocator and the scheduler are superlinear.
-constexpr size_t longBlock = 2'000;
+constexpr size_t maxFullPipelineBlock = 2'000;
 
 /// Block size above which the SLP vectorizer isn't used: a thousand instructions take seconds.
-constexpr size_t longForVectors = 400;
+constexpr size_t maxSlpBlock = 400;
 
 size_t longestBlock(const Module &module) {
   size_t longest = 0;
@@ -238,11 +238,11 @@ void forEachLoop(Module &module, FunctionAnalysisManager &analyses,
         visit(function, *loop);
 }
 
-constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *heldMark = "treadle.held";
+constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *deferredMark = "treadle.held";
 
 /// Prevents unrolling of parallel loops with a multiple of the vector width as trip count before
 /// they are vectorized; the SLP vectorizer would have to find the vectors again.
-void holdForVectors(Module &module, FunctionAnalysisManager &analyses) {
+void deferUnrolling(Module &module, FunctionAnalysisManager &analyses) {
   constexpr unsigned lanes = 8;
   forEachLoop(module, analyses, [&](Function &function, Loop &loop) {
     if (!loop.isInnermost() || !loop.isAnnotatedParallel() ||
@@ -253,16 +253,16 @@ void holdForVectors(Module &module, FunctionAnalysisManager &analyses) {
     if (!count || count % lanes)
       return;
     addStringMetadataToLoop(&loop, noUnrolling, 1);
-    addStringMetadataToLoop(&loop, heldMark, 1);
+    addStringMetadataToLoop(&loop, deferredMark, 1);
   });
 }
 
 /// Allows unrolling of the loops that were held.
-void letGo(Module &module, FunctionAnalysisManager &analyses) {
+void allowUnrolling(Module &module, FunctionAnalysisManager &analyses) {
   forEachLoop(module, analyses, [&](Function &, Loop &loop) {
-    if (getBooleanLoopAttribute(&loop, heldMark))
+    if (getBooleanLoopAttribute(&loop, deferredMark))
       loop.setLoopID(makePostTransformationMetadata(module.getContext(), loop.getLoopID(),
-                                                    {noUnrolling, heldMark}, {}));
+                                                    {noUnrolling, deferredMark}, {}));
   });
 }
 
@@ -272,7 +272,8 @@ bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxe
 
 void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   size_t longest = longestBlock(module);
-  bool isLarge = module.getInstructionCount() > manyInstructions || longest > longBlock;
+  bool isLarge =
+      module.getInstructionCount() > maxFullPipelineInstructions || longest > maxFullPipelineBlock;
   if (isLarge)
     target.setOptLevel(CodeGenOptLevel::None);
   LoopAnalysisManager loopAnalyses;
@@ -299,10 +300,10 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   if (isLarge)
     return run(quickPipeline);
   run(cleaning);
-  holdForVectors(module, functionAnalyses);
+  deferUnrolling(module, functionAnalyses);
   run(vectorizing);
-  letGo(module, functionAnalyses);
-  run(formatv(finishing, longest > longForVectors ? "" : "slp-vectorizer,").str());
+  allowUnrolling(module, functionAnalyses);
+  run(formatv(finishing, longest > maxSlpBlock ? "" : "slp-vectorizer,").str());
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {
@@ -350,7 +351,7 @@ Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &
 }
 
 Expected<std::unique_ptr<TargetMachine>> linkTarget(std::optional<InstructionSet> level) {
-  Machine *machine = TREADLE_TRY(Machine::get());
+  LlvmHost *machine = TREADLE_TRY(LlvmHost::get());
   return linkTargetOf(machine->builderFor(level));
 }
 
@@ -369,12 +370,12 @@ Expected<std::unique_ptr<TargetMachine>> aarch64LinkTarget() {
 }
 
 Expected<std::string> hostDescription() {
-  return Machine::get().map([](Machine *machine) { return machine->description(); });
+  return LlvmHost::get().map([](LlvmHost *machine) { return machine->description(); });
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFlag isCancelled,
                                                  MeteredCode *metered) {
-  Machine *machine = TREADLE_TRY(Machine::get());
+  LlvmHost *machine = TREADLE_TRY(LlvmHost::get());
   std::unique_ptr<TargetMachine> target = machine->newTarget();
   if (!target)
     return Unexpected(internal("LLVM has no target for this machine"));
@@ -384,7 +385,7 @@ Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFl
 }
 
 Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object) {
-  Machine *machine = TREADLE_TRY(Machine::get());
+  LlvmHost *machine = TREADLE_TRY(LlvmHost::get());
   orc::LLJIT &jit = *machine->jit;
   auto library = jit.createJITDylib(str("cluster", machine->modules++));
   if (!library)

@@ -1,6 +1,6 @@
 // Tests of the memory use of compiled loops: allocations, copies, and that all memory is freed,
 // even after a bailout.
-#include "treadle/codegen/CodegenTesting.h"
+#include "treadle/testing/CodegenTesting.h"
 
 namespace treadle::codegen {
 namespace {

@@ -1,9 +1,9 @@
 // Compares natively compiled ops with their kernels, for all shapes.
-#include "treadle/codegen/CodegenTesting.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Kernel.h"
+#include "treadle/testing/CodegenTesting.h"
 
 #include <algorithm>
 #include <array>

@@ -34,7 +34,7 @@ int64_t weightOf(Operation &op) {
 namespace {
 
 /// Allocates slot numbers; freed ones are reused.
-class Words {
+class SlotAllocator {
 public:
   int64_t take() { return unused.empty() ? count++ : unused.pop_back_val(); }
   void free(int64_t word) { unused.push_back(word); }
@@ -68,31 +68,31 @@ public:
 
 private:
   /// A value that is passed through a slot.
-  struct Crossing {
+  struct CrossingValue {
     int from;     // the piece that computes it; -1: defined before all pieces
     int until;    // the last piece that uses it; number of pieces: used after the last one
     bool isOuter; // defined outside of the loop, if the block is a loop body
     int64_t word = -1;
     SmallVector<std::pair<int, OpOperand *>> uses = {}; // by piece
   };
-  using Crossings = llvm::MapVector<Value, Crossing>;
+  using Crossings = llvm::MapVector<Value, CrossingValue>;
 
   void cut(Region &region);
   void cut(Block &block);
-  void repeatPlaceholders();
+  void clonePlaceholders();
   Crossings crossingsOf(Block &block, ArrayRef<SmallVector<Operation *>> pieces);
   void use(OpOperand &operand, int piece, Block &block, const DenseMap<Operation *, int> &pieceOf,
            Crossings &crossings);
-  void takeWords(Crossings &crossings, int numPieces);
-  func::FuncOp newPiece(ArrayRef<Operation *> ops);
-  void store(Value value, const Crossing &crossing, Value memory);
-  Value load(Value value, const Crossing &crossing, int piece, Value memory);
+  void assignSlots(Crossings &crossings, int numPieces);
+  func::FuncOp outlinePiece(ArrayRef<Operation *> ops);
+  void store(Value value, const CrossingValue &crossing, Value memory);
+  Value load(Value value, const CrossingValue &crossing, int piece, Value memory);
 
   /// Complex numbers use two slots.
-  Words &wordsFor(Value value) {
+  SlotAllocator &slotsFor(Value value) {
     return isTensor(value) ? references : isa<ComplexType>(value.getType()) ? pairs : numbers;
   }
-  void note(Value value, Operation *access) { accesses.emplace_back(access, &wordsFor(value)); }
+  void note(Value value, Operation *access) { accesses.emplace_back(access, &slotsFor(value)); }
   MemRefType typeOfWords(int64_t size) { return MemRefType::get(size, b.getI64Type()); }
   static bool isTensor(Value value) { return isa<TensorType>(value.getType()); }
 
@@ -101,13 +101,13 @@ private:
   OpBuilder b;
   Location loc;
   Value words;
-  Words references, numbers, pairs;
-  SmallVector<std::pair<Operation *, Words *>> accesses;
+  SlotAllocator references, numbers, pairs;
+  SmallVector<std::pair<Operation *, SlotAllocator *>> accesses;
   SmallVector<func::FuncOp> made;
 };
 
 void Outliner::run() {
-  repeatPlaceholders();
+  clonePlaceholders();
   b.setInsertionPointToStart(&cluster.front());
   words = memref::AllocaOp::create(b, loc, typeOfWords(0));
   cut(cluster.getBody());
@@ -132,7 +132,7 @@ void Outliner::run() {
 }
 
 /// Clones placeholders next to each of their users.
-void Outliner::repeatPlaceholders() {
+void Outliner::clonePlaceholders() {
   SmallVector<Operation *> placeholders;
   cluster.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (isPlaceholder(op))
@@ -178,11 +178,11 @@ void Outliner::cut(Block &block) {
   }
   const auto numPieces = static_cast<int>(pieces.size());
   Crossings crossings = crossingsOf(block, pieces);
-  takeWords(crossings, numPieces);
+  assignSlots(crossings, numPieces);
 
   SmallVector<Value> memory; // as seen by each piece
   for (ArrayRef<Operation *> ops : pieces)
-    memory.push_back(newPiece(ops).getArgument(0));
+    memory.push_back(outlinePiece(ops).getArgument(0));
   for (auto &[value, crossing] : crossings) {
     if (value == words || isConstant(value.getDefiningOp()))
       continue;
@@ -248,30 +248,30 @@ void Outliner::use(OpOperand &operand, int piece, Block &block,
   int from = known == pieceOf.end() ? -1 : known->second;
   if (from == piece)
     return;
-  Crossing &crossing =
-      crossings.try_emplace(value, Crossing{from, piece, value.getParentBlock() != &block})
+  CrossingValue &crossing =
+      crossings.try_emplace(value, CrossingValue{from, piece, value.getParentBlock() != &block})
           .first->second;
   crossing.until = piece;
   crossing.uses.emplace_back(piece, &operand);
 }
 
 /// A slot is freed after the last piece that uses its value.
-void Outliner::takeWords(Crossings &crossings, int numPieces) {
-  std::vector<SmallVector<Crossing *>> begin(numPieces + 1), end(numPieces + 1);
-  DenseMap<Crossing *, Words *> kinds;
+void Outliner::assignSlots(Crossings &crossings, int numPieces) {
+  std::vector<SmallVector<CrossingValue *>> begin(numPieces + 1), end(numPieces + 1);
+  DenseMap<CrossingValue *, SlotAllocator *> kinds;
   for (auto &[value, crossing] : crossings) {
     if (value == words || isConstant(value.getDefiningOp()))
       continue;
-    kinds[&crossing] = &wordsFor(value);
+    kinds[&crossing] = &slotsFor(value);
     begin[crossing.from + 1].push_back(&crossing);
     if (!crossing.isOuter)
       end[crossing.until].push_back(&crossing);
   }
   for (int piece = -1; piece < numPieces; ++piece) {
     if (piece > 0)
-      for (Crossing *crossing : end[piece - 1])
+      for (CrossingValue *crossing : end[piece - 1])
         kinds[crossing]->free(crossing->word);
-    for (Crossing *crossing : begin[piece + 1])
+    for (CrossingValue *crossing : begin[piece + 1])
       crossing->word = kinds[crossing]->take();
   }
   references.close();
@@ -280,7 +280,7 @@ void Outliner::takeWords(Crossings &crossings, int numPieces) {
 }
 
 /// Moves the ops to a function, and adds a call of it at the end of their block.
-func::FuncOp Outliner::newPiece(ArrayRef<Operation *> ops) {
+func::FuncOp Outliner::outlinePiece(ArrayRef<Operation *> ops) {
   b.setInsertionPointToEnd(cluster->getParentOfType<ModuleOp>().getBody());
   std::string name = ("piece" + Twine(made.size())).str();
   auto piece = func::FuncOp::create(b, loc, name, b.getFunctionType(words.getType(), {}));
@@ -297,11 +297,11 @@ func::FuncOp Outliner::newPiece(ArrayRef<Operation *> ops) {
   return piece;
 }
 
-void Outliner::store(Value value, const Crossing &crossing, Value memory) {
+void Outliner::store(Value value, const CrossingValue &crossing, Value memory) {
   note(value, rc::StoreWordOp::create(b, loc, value, memory, crossing.word));
 }
 
-Value Outliner::load(Value value, const Crossing &crossing, int piece, Value memory) {
+Value Outliner::load(Value value, const CrossingValue &crossing, int piece, Value memory) {
   bool takes = isTensor(value) && crossing.until == piece && !crossing.isOuter;
   auto load = rc::LoadWordOp::create(b, loc, value.getType(), memory, crossing.word, takes);
   note(value, load);

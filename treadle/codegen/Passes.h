@@ -26,7 +26,7 @@ void outline(mlir::func::FuncOp cluster, int64_t weight = pieceWeight,
              int64_t least = 10 * pieceWeight);
 
 /// Fusion is superlinear: for larger clusters, pieces are made before it.
-constexpr int64_t tooLongToFuse = 30'000;
+constexpr int64_t maxFusionWeight = 30'000;
 
 /// Converts tensors to references: `tensor<T>` becomes `!rc.ref<tensor<T>>`, linalg ops write into
 /// tensors that are allocated here, and constants move to the table. References aren't counted yet.
@@ -50,9 +50,9 @@ void elideCounts(mlir::ModuleOp module);
 llvm::LogicalResult lowerLoops(mlir::ModuleOp module);
 
 /// Lowers to the LLVM dialect. The function becomes
-///     int32_t cluster(Frame *, TensorBlock **arguments, TensorBlock **results)
+///     int32_t cluster(CallFrame *, TensorBlock **arguments, TensorBlock **results)
 /// which consumes the arguments and returns 0 with results that the caller owns, or 1 without. A
-/// piece becomes int32_t piece(Frame *, int64_t *words).
+/// piece becomes int32_t piece(CallFrame *, int64_t *words).
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
 
 /// Registers the dialects that the steps use.

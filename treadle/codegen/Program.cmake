@@ -1,7 +1,7 @@
 # The library for programs with compiled functions: kernels and their C interface. It exports the
 # functions that compiled code calls, and nothing else.
 add_library(treadle_program_parts OBJECT
-  Program.cpp ProgramOfLibrary.cpp Tables.cpp Frame.cpp ListCalls.cpp)
+  Program.cpp RunFunction.cpp Tables.cpp CallFrame.cpp ListCalls.cpp)
 target_link_libraries(treadle_program_parts PUBLIC treadle_kernels)
 if(NOT TREADLE_RUNTIME_ONLY)
   add_library(treadle_program SHARED)

@@ -8,7 +8,7 @@ namespace treadle::codegen {
 namespace {
 
 /// A variant that is ready to run.
-struct Variant {
+struct ReadyVariant {
   ClusterCode code;
   std::vector<KernelCall> calls;
   std::vector<ClusterKernel> kernels;
@@ -26,16 +26,16 @@ struct Variant {
 
 /// Created by the first call; lives as long as the process, like the code of the object.
 struct State {
-  std::vector<Variant> variants;
+  std::vector<ReadyVariant> variants;
   ResourceManager resources; // empty; kernels may ask for it
 };
 
 using Kernels = const KernelRegistry &(*)(ProgramFunction &);
 
-Expected<Variant> load(const ProgramVariant &image, const KernelRegistry &kernels) {
+Expected<ReadyVariant> load(const ProgramVariant &image, const KernelRegistry &kernels) {
   ClusterTables tables = TREADLE_TRY(tablesFromBytes({image.tables, image.tablesSize}, true));
-  Variant variant{image.code, std::move(tables.kernels),      {}, std::move(tables.constants),
-                  {},         {image.ones, 2 * image.numOnes}};
+  ReadyVariant variant{image.code, std::move(tables.kernels),      {}, std::move(tables.constants),
+                       {},         {image.ones, 2 * image.numOnes}};
   for (const KernelCall &call : variant.calls) {
     BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));
     variant.kernels.push_back({std::move(kernel), call.outputs});
@@ -66,7 +66,7 @@ Expected<State *> stateOf(ProgramFunction &function, Kernels kernels) {
   auto state = std::make_unique<State>();
   const KernelRegistry &registry = kernels(function);
   for (uint32_t i = 0; i < function.numVariants; ++i) {
-    Variant variant = TREADLE_TRY(load(function.variants[i], registry));
+    ReadyVariant variant = TREADLE_TRY(load(function.variants[i], registry));
     state->variants.push_back(std::move(variant));
   }
   function.state.store(state.get(), std::memory_order_release);
@@ -125,12 +125,12 @@ Expected<ProgramTensor> outputOf(const ProgramFunction &function, uint32_t index
 /// Returns the outputs; InvalidArgument if no variant accepts these inputs.
 Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
                                   const ProgramTensor *inputs, std::span<const Tensor> arguments) {
-  for (const Variant &variant : state.variants) {
+  for (const ReadyVariant &variant : state.variants) {
     if (!variant.fits(inputs))
       continue;
     RunState run(state.resources, nullptr);
     KernelFailure failure;
-    Frame frame{
+    CallFrame frame{
         &run.stopFlag(), variant.constantBlocks.data(), nullptr, variant.kernels.data(), &run,
         &failure};
     std::vector<TensorBlock *> taken, given(function.numOutputs);

@@ -4,7 +4,7 @@
 // HeaderText.cpp), and of the tables in the object itself (see ObjectFile.cpp).
 #pragma once
 
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/runtime/Kernel.h"
 
 #include <cstddef>

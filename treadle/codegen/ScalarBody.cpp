@@ -27,7 +27,7 @@ std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, S
   if (!results)
     return std::nullopt;
   SmallVector<Value> values;
-  for (const Typed &result : *results) {
+  for (const TracedValue &result : *results) {
     if (result.list || !isNative(result.value.getType()))
       return std::nullopt;
     values.push_back(result.value);
@@ -35,7 +35,7 @@ std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, S
   return values;
 }
 
-bool isOfElements(Operation *op) {
+bool isAllowedPerElement(Operation *op) {
   return !isa<rc::KernelOp, rc::CheckOp, rc::WriteOp, scf::WhileOp>(op) &&
          llvm::none_of(op->getResultTypes(), isTensor);
 }
@@ -62,7 +62,7 @@ std::optional<SmallVector<Value>> generateAll(Translator &t, ArrayRef<int64_t> s
         isMade = made.has_value();
         linalg::YieldOp::create(t.b, loc, made ? *made : SmallVector<Value>(in));
       });
-  generic.getRegion().walk([&](Operation *inner) { isMade &= isOfElements(inner); });
+  generic.getRegion().walk([&](Operation *inner) { isMade &= isAllowedPerElement(inner); });
   if (isMade)
     return SmallVector<Value>(generic.getResults());
   generic.erase();
@@ -70,7 +70,7 @@ std::optional<SmallVector<Value>> generateAll(Translator &t, ArrayRef<int64_t> s
   return std::nullopt;
 }
 
-Value writeTensor(Translator &t, const Typed &tensor, ArrayRef<Value> sizes, bool isParallel,
+Value writeTensor(Translator &t, const TracedValue &tensor, ArrayRef<Value> sizes, bool isParallel,
                   Fill fill) {
   Type type = tensor.value.getType();
   auto op = rc::WriteOp::create(t.b, t.loc, TypeRange(type), tensor.value, sizes, isParallel);
@@ -84,7 +84,7 @@ Value writeTensor(Translator &t, const Typed &tensor, ArrayRef<Value> sizes, boo
                                    SmallVector<Location>(arguments.size(), t.loc));
     isFilled = fill(block->getArgument(0), block->getArguments().drop_front());
   }
-  op.getBody().walk([&](Operation *inner) { isFilled &= isOfElements(inner); });
+  op.getBody().walk([&](Operation *inner) { isFilled &= isAllowedPerElement(inner); });
   if (isFilled)
     return op->getResult(0);
   op.erase();

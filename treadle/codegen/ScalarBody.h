@@ -19,6 +19,6 @@ std::optional<llvm::SmallVector<mlir::Value>> inlineScalars(Translator &t, tfg::
 
 /// Whether an operation may be inside loops over elements: it can't fail, and doesn't use whole
 /// tensors.
-bool isOfElements(mlir::Operation *op);
+bool isAllowedPerElement(mlir::Operation *op);
 
 } // namespace treadle::codegen

@@ -25,7 +25,7 @@ Type computedIn(Type type) {
              : type;
 }
 
-Value retyped(OpBuilder &b, Location loc, Value value, Type type) {
+Value reinterpreted(OpBuilder &b, Location loc, Value value, Type type) {
   if (value.getType() == type)
     return value;
   if (auto made = value.getDefiningOp<UnrealizedConversionCastOp>();
@@ -57,7 +57,7 @@ Value zeroOf(OpBuilder &b, Location loc, Type type) {
     return complexOf(b, loc, {none, none});
   }
   Type computed = computedIn(type);
-  return retyped(b, loc, arith::ConstantOp::create(b, loc, b.getZeroAttr(computed)), type);
+  return reinterpreted(b, loc, arith::ConstantOp::create(b, loc, b.getZeroAttr(computed)), type);
 }
 
 Value selected(OpBuilder &b, Location loc, Value condition, Value value, Value otherwise) {

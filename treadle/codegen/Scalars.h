@@ -16,8 +16,8 @@ bool isHalf(mlir::Type type);
 
 /// Reinterprets a value as another type. Unsigned integers are values of their own types, computed
 /// as signless integers with the same bits.
-mlir::Value retyped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                    mlir::Type type);
+mlir::Value reinterpreted(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                          mlir::Type type);
 /// Returns the type in which values of this type are computed.
 mlir::Type computedIn(mlir::Type type);
 

@@ -2,7 +2,7 @@
 // LLVM nor MLIR, so that programs without a compiler can read them.
 #pragma once
 
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/tensor/Attr.h"
 
 #include <span>

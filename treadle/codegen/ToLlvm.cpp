@@ -1,5 +1,5 @@
 // The last lowering step in MLIR: references become pointers to tensor blocks of the runtime.
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/lowering/Attributes.h"
@@ -32,9 +32,9 @@ namespace {
 DType dtypeOf(rc::RefType type) { return valueTypeOf(type.getTensor().getElementType()).dtype; }
 
 /// Builds the LLVM operations of one rc op.
-class Emit {
+class OpEmitter {
 public:
-  Emit(OpBuilder &b, Operation *op) : b(b), loc(op->getLoc()), op(op) {}
+  OpEmitter(OpBuilder &b, Operation *op) : b(b), loc(op->getLoc()), op(op) {}
 
   LLVM::LLVMFuncOp function() const { return op->getParentOfType<LLVM::LLVMFuncOp>(); }
   Value frame() const { return function().getArgument(0); }
@@ -106,13 +106,13 @@ constexpr int64_t referencesOffset = offsetof(TensorBlock, references),
                   countOffset = offsetof(TensorBlock, count),
                   dimsOffset = offsetof(TensorBlock, dims);
 
-void retain(Emit &e, Value block) {
+void retain(OpEmitter &e, Value block) {
   LLVM::AtomicRMWOp::create(e.b, e.loc, LLVM::AtomicBinOp::add, block,
                             e.number(e.b.getI32Type(), 1), LLVM::AtomicOrdering::monotonic);
 }
 
 void lowerConstant(rc::ConstantOp op, rc::ConstantOp::Adaptor, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value table = e.load(e.pointer(), e.frame(), 8);
   Value block = e.load(e.pointer(), table, 8 * op.getIndex());
   retain(e, block);
@@ -120,25 +120,25 @@ void lowerConstant(rc::ConstantOp op, rc::ConstantOp::Adaptor, Rewriter &rewrite
 }
 
 void lowerRetain(rc::RetainOp op, rc::RetainOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   retain(e, in.getRef());
   rewriter.eraseOp(op);
 }
 
 void lowerRelease(rc::ReleaseOp op, rc::ReleaseOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   e.call("treadle_release", LLVM::LLVMVoidType::get(rewriter.getContext()), {in.getRef()});
   rewriter.eraseOp(op);
 }
 
 /// Returns the address of a slot.
-Value wordAt(Emit &e, Value words, int64_t word) {
+Value wordAt(OpEmitter &e, Value words, int64_t word) {
   return e.field(MemRefDescriptor(words).alignedPtr(e.b, e.loc), 8 * word);
 }
 
 /// Pieces get the slots of the cluster.
 void lowerCall(rc::CallOp op, rc::CallOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Type i32 = rewriter.getI32Type();
   Value left = LLVM::CallOp::create(rewriter, op.getLoc(), i32, op.getPiece(),
                                     ValueRange{e.frame(), wordAt(e, in.getWords(), 0)})
@@ -148,14 +148,14 @@ void lowerCall(rc::CallOp op, rc::CallOp::Adaptor in, Rewriter &rewriter, const 
 
 void lowerStoreWord(rc::StoreWordOp op, rc::StoreWordOp::Adaptor in, Rewriter &rewriter,
                     const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   e.store(in.getValue(), wordAt(e, in.getWords(), op.getWord()), 0);
   rewriter.eraseOp(op);
 }
 
 void lowerLoadWord(rc::LoadWordOp op, rc::LoadWordOp::Adaptor in, Rewriter &rewriter,
                    const Types &types) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value place = wordAt(e, in.getWords(), op.getWord());
   Value value = e.load(types.convertType(op.getType()), place, 0);
   if (op.getTakes())
@@ -167,7 +167,7 @@ void lowerLoadWord(rc::LoadWordOp op, rc::LoadWordOp::Adaptor in, Rewriter &rewr
 
 void lowerClearWords(rc::ClearWordsOp op, rc::ClearWordsOp::Adaptor in, Rewriter &rewriter,
                      const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   LLVM::MemsetOp::create(rewriter, op.getLoc(), wordAt(e, in.getWords(), 0),
                          e.number(rewriter.getI8Type(), 0),
                          e.number(rewriter.getI64Type(), 8 * static_cast<int64_t>(op.getCount())),
@@ -177,7 +177,7 @@ void lowerClearWords(rc::ClearWordsOp op, rc::ClearWordsOp::Adaptor in, Rewriter
 
 void lowerReleaseWords(rc::ReleaseWordsOp op, rc::ReleaseWordsOp::Adaptor in, Rewriter &rewriter,
                        const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   e.call("treadle_release_all", LLVM::LLVMVoidType::get(rewriter.getContext()),
          {wordAt(e, in.getWords(), 0),
           e.number(rewriter.getI64Type(), static_cast<int64_t>(op.getCount()))});
@@ -185,7 +185,7 @@ void lowerReleaseWords(rc::ReleaseWordsOp op, rc::ReleaseWordsOp::Adaptor in, Re
 }
 
 void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value flag = e.load(e.pointer(), e.frame(), 0);
   Value stopped = e.load(rewriter.getI8Type(), flag, 0, /*isVolatile=*/true);
   rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::eq, stopped,
@@ -194,10 +194,10 @@ void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, 
 
 void lowerUnchanged(rc::UnchangedOp op, rc::UnchangedOp::Adaptor, Rewriter &rewriter,
                     const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value areSame = e.number(rewriter.getI1Type(), 1);
   for (int64_t i = 0; i < static_cast<int64_t>(op.getCount()); ++i) {
-    Value watched = e.load(e.pointer(), e.frame(), offsetof(Frame, watched));
+    Value watched = e.load(e.pointer(), e.frame(), offsetof(CallFrame, watched));
     constexpr int64_t size = sizeof(WatchedValue);
     Value place = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, place));
     Value known = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, value));
@@ -209,13 +209,13 @@ void lowerUnchanged(rc::UnchangedOp op, rc::UnchangedOp::Adaptor, Rewriter &rewr
 }
 
 void lowerDim(rc::DimOp op, rc::DimOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   rewriter.replaceOp(op,
                      e.load(rewriter.getI64Type(), in.getRef(), dimsOffset + 8 * op.getIndex()));
 }
 
 void lowerRank(rc::RankOp op, rc::RankOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value rank = e.load(rewriter.getI8Type(), in.getRef(), rankOffset);
   rewriter.replaceOpWithNewOp<LLVM::ZExtOp>(op, rewriter.getI64Type(), rank);
 }
@@ -225,7 +225,7 @@ void lowerCast(rc::CastOp op, rc::CastOp::Adaptor in, Rewriter &rewriter, const 
 }
 
 void lowerSelect(rc::SelectOp op, rc::SelectOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value block = LLVM::SelectOp::create(rewriter, op.getLoc(), in.getCondition(), in.getFirst(),
                                        in.getSecond());
   retain(e, block);
@@ -233,19 +233,19 @@ void lowerSelect(rc::SelectOp op, rc::SelectOp::Adaptor in, Rewriter &rewriter, 
 }
 
 void lowerBail(rc::BailOp op, rc::BailOp::Adaptor, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, e.number(rewriter.getI32Type(), 1));
 }
 
 void lowerParallel(rc::ParallelOp op, rc::ParallelOp::Adaptor, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   e.call("treadle.parallel", LLVM::LLVMVoidType::get(rewriter.getContext()), {});
   rewriter.eraseOp(op);
 }
 
 /// Captures are passed in an array of words.
 void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value captures = e.array(static_cast<int64_t>(in.getCaptures().size()));
   for (auto [i, value] : llvm::enumerate(in.getCaptures()))
     e.store(value, captures, 8 * static_cast<int64_t>(i));
@@ -263,7 +263,7 @@ void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, 
 }
 
 /// Stores the dimensions of a new tensor in memory.
-Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
+Value dimsArray(OpEmitter &e, RankedTensorType type, ValueRange dynamic) {
   Value array = e.array(type.getRank());
   size_t next = 0;
   for (int64_t i = 0; i < type.getRank(); ++i) {
@@ -282,7 +282,8 @@ void replaceWithBlock(Operation *op, Rewriter &rewriter, Value block) {
 }
 
 /// Calls a function that returns a block of a type, or null.
-Value newBlock(Emit &e, rc::RefType type, StringRef function, ValueRange first, ValueRange dims) {
+Value newBlock(OpEmitter &e, rc::RefType type, StringRef function, ValueRange first,
+               ValueRange dims) {
   auto tensor = cast<RankedTensorType>(type.getTensor());
   SmallVector<Value> arguments(first);
   arguments.push_back(e.number(e.b.getI8Type(), static_cast<int64_t>(dtypeOf(type))));
@@ -293,13 +294,13 @@ Value newBlock(Emit &e, rc::RefType type, StringRef function, ValueRange first, 
 
 template <typename Op>
 void lowerNew(Op op, Rewriter &rewriter, StringRef function, ValueRange first, ValueRange dims) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   auto type = cast<rc::RefType>(op->getResult(0).getType());
   replaceWithBlock(op, rewriter, newBlock(e, type, function, first, dims));
 }
 
 void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value copies = e.number(rewriter.getI8Type(), op.getCopies());
   lowerNew(op, rewriter, "treadle_allocate", {e.frame(), copies}, in.getDims());
 }
@@ -307,7 +308,7 @@ void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, con
 /// Builds an uncounted block and its elements on the stack. Only the fields that views read are
 /// set.
 void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
   constexpr int64_t alignment = 64;
   int64_t rank = type.getRank();
@@ -349,7 +350,7 @@ ValueRange branch(Rewriter &rewriter, Operation *op, Value condition, ValueRange
 /// If the types guarantee the size of the block, it has no other owner, and nothing is counted, it
 /// is reused without a call.
 void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
   if (op.getOf().getType() != op.getResult().getType() || !type.hasStaticShape())
     return lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
@@ -368,7 +369,7 @@ void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, con
   Value isAlone =
       LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, references, e.number(i32, 1));
   isAlone = both(isAlone, isNull(e.load(e.pointer(), in.getOf(), ownerOffset)));
-  isAlone = both(isAlone, isNull(e.load(e.pointer(), e.frame(), offsetof(Frame, counters))));
+  isAlone = both(isAlone, isNull(e.load(e.pointer(), e.frame(), offsetof(CallFrame, counters))));
   ValueRange block = branch(rewriter, op, isAlone, in.getOf(), [&] {
     return SmallVector{
         newBlock(e, op.getResult().getType(), "treadle_reuse", {e.frame(), in.getOf()}, {})};
@@ -377,7 +378,7 @@ void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, con
 }
 
 void lowerDrop(rc::DropOp op, rc::DropOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value isSame =
       LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, in.getRef(), in.getBy());
   branch(rewriter, op, isSame, {}, [&] {
@@ -388,7 +389,7 @@ void lowerDrop(rc::DropOp op, rc::DropOp::Adaptor in, Rewriter &rewriter, const 
 }
 
 void lowerReshape(rc::ReshapeOp op, rc::ReshapeOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   auto type = cast<rc::RefType>(op->getResult(0).getType());
   auto tensor = cast<RankedTensorType>(type.getTensor());
   Value block = e.call("treadle_reshape", e.pointer(),
@@ -398,7 +399,7 @@ void lowerReshape(rc::ReshapeOp op, rc::ReshapeOp::Adaptor in, Rewriter &rewrite
 }
 
 void lowerList(rc::ListOp op, rc::ListOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value isOpen = e.number(rewriter.getI8Type(), op.getIsOpen());
   if (!op.getIsOpen())
     return lowerNew(op, rewriter, "treadle_list", {e.frame(), isOpen}, in.getDims());
@@ -411,7 +412,7 @@ void lowerList(rc::ListOp op, rc::ListOp::Adaptor in, Rewriter &rewriter, const 
 }
 
 /// Stores sizes in an array; returns its address and length.
-std::pair<Value, Value> sizesArray(Emit &e, ValueRange sizes) {
+std::pair<Value, Value> sizesArray(OpEmitter &e, ValueRange sizes) {
   Value array = e.array(static_cast<int64_t>(sizes.size()));
   for (auto [i, size] : llvm::enumerate(sizes))
     e.store(size, array, 8 * static_cast<int64_t>(i));
@@ -419,7 +420,7 @@ std::pair<Value, Value> sizesArray(Emit &e, ValueRange sizes) {
 }
 
 void lowerOwn(rc::OwnOp op, rc::OwnOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   auto [count, dims] = sizesArray(e, in.getDims());
   Value grows = e.number(rewriter.getI8Type(), op.getGrows());
   Value block = e.call("treadle_list_own", e.pointer(),
@@ -429,7 +430,7 @@ void lowerOwn(rc::OwnOp op, rc::OwnOp::Adaptor in, Rewriter &rewriter, const Typ
 
 /// Calls the runtime only if the tensor or its memory may be shared.
 void lowerUnique(rc::UniqueOp op, rc::UniqueOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Type i32 = rewriter.getI32Type();
   auto references =
       LLVM::LoadOp::create(rewriter, op.getLoc(), i32, e.field(in.getRef(), referencesOffset), 4);
@@ -453,14 +454,14 @@ void lowerUnique(rc::UniqueOp op, rc::UniqueOp::Adaptor in, Rewriter &rewriter, 
 }
 
 void lowerPut(rc::PutOp op, rc::PutOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   e.call("treadle_list_put", LLVM::LLVMVoidType::get(rewriter.getContext()),
          {in.getList(), in.getIndex(), in.getElement()});
   rewriter.eraseOp(op);
 }
 
 void lowerRow(rc::RowOp op, rc::RowOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Value copies = e.number(rewriter.getI8Type(), op.getCopies());
   Value block =
       e.call("treadle_list_row", e.pointer(), {e.frame(), in.getList(), in.getIndex(), copies});
@@ -468,18 +469,18 @@ void lowerRow(rc::RowOp op, rc::RowOp::Adaptor in, Rewriter &rewriter, const Typ
 }
 
 void lowerPop(rc::PopOp op, rc::PopOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   replaceWithBlock(op, rewriter,
                    e.call("treadle_list_pop", e.pointer(), {e.frame(), in.getList()}));
 }
 
 void lowerStack(rc::StackOp op, rc::StackOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   replaceWithBlock(op, rewriter, e.call("treadle_list_stack", e.pointer(), {in.getList()}));
 }
 
 void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   size_t numInputs = in.getInputs().size(), numOutputs = op.getOutputs().size() - 1;
   Value inputs = e.array(numInputs), outputs = e.array(numOutputs);
   uint64_t takes = 0;
@@ -501,7 +502,7 @@ void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, 
 }
 
 void lowerView(rc::ViewOp op, rc::ViewOp::Adaptor in, Rewriter &rewriter, const Types &types) {
-  Emit e(rewriter, op);
+  OpEmitter e(rewriter, op);
   Location loc = op.getLoc();
   auto type = cast<MemRefType>(op.getType());
   auto tensor = dyn_cast<RankedTensorType>(cast<rc::RefType>(op.getRef().getType()).getTensor());

@@ -24,28 +24,28 @@ namespace treadle::codegen {
 /// Maximum call depth; more deeply nested clusters are interpreted.
 static constexpr int maxDepth = 32;
 
-Location Translator::placeOf(tfg::Node node) {
+Location Translator::originOf(tfg::Node node) {
   if (!options.metered)
     return loc;
-  auto &places = options.metered->places;
+  auto &originTable = options.metered->originTable;
   auto function = node->getParentOfType<tfg::FuncOp>();
-  places.push_back({node.name().str(), node.opType().str(),
-                    function ? function.getName().str() : "", loopPlace});
-  return FileLineColLoc::get(b.getContext(), "graph", static_cast<unsigned>(places.size()), 1);
+  originTable.push_back({node.name().str(), node.opType().str(),
+                         function ? function.getName().str() : "", loopOrigin});
+  return FileLineColLoc::get(b.getContext(), "graph", static_cast<unsigned>(originTable.size()), 1);
 }
 
 Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
-  llvm::SaveAndRestore here(loc, placeOf(node));
+  llvm::SaveAndRestore here(loc, originOf(node));
   if (tfg::FuncOp function = find(node.opType()))
     return inlineFunction(function, inputs);
   auto passHandles = [&] {
-    for (Typed &input : inputs)
+    for (TracedValue &input : inputs)
       if (input.list)
         input = handleOf(input);
   };
   if (!takesLists(node.opType()))
     passHandles();
-  for (Typed &input : inputs)
+  for (TracedValue &input : inputs)
     if (auto type = dyn_cast<RankedTensorType>(input.value.getType()))
       input.known.shape = meet(input.known.shape, tfg::shapeOf(type));
   // An op with a lowering of its own is translated as an elementwise op only by that lowering.
@@ -60,7 +60,7 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
 }
 
 /// Returns the operands that a node's computation uses: only the condition, if it is an assertion.
-static OperandRange usedBy(Operation *op) {
+static OperandRange computedOperands(Operation *op) {
   const OpDef *def = lookupOp(op->getName().stripDialect());
   OperandRange operands = op->getOperands();
   return def && def->facts().checks ? operands.take_front(1) : operands;
@@ -71,11 +71,11 @@ DenseSet<Operation *> Translator::neededNodes(Block &body) {
   DenseSet<Operation *> needed;
   SmallVector<Operation *> work = {body.getTerminator()};
   for (Operation &op : body.without_terminator())
-    if (acts(tfg::Node(&op)) && needed.insert(&op).second)
+    if (hasSideEffects(tfg::Node(&op)) && needed.insert(&op).second)
       work.push_back(&op);
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
-    for (Value value : usedBy(op))
+    for (Value value : computedOperands(op))
       if (Operation *def = value.getDefiningOp(); def && !tfg::isControl(value))
         if (needed.insert(def).second)
           work.push_back(def);
@@ -89,7 +89,7 @@ Error Translator::tooLarge(tfg::FuncOp function) const {
                        " operations that are compiled together");
 }
 
-Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed> arguments) {
+Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<TracedValue> arguments) {
   if (function.getGeneric() || function->getRegion(0).empty())
     return Unexpected(
         unimplemented("function '", function.getName().str(), "' has no body, or is generic"));
@@ -107,7 +107,7 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
   translated += std::ssize(body.getOperations());
   if (translated > options.maxWeight)
     return Unexpected(tooLarge(function));
-  DenseMap<Value, Typed> values;
+  DenseMap<Value, TracedValue> values;
   for (auto [i, argument] : llvm::enumerate(arguments))
     values[function.getDataArgument(i)] = argument;
   DenseSet<Operation *> needed = neededNodes(body);
@@ -124,8 +124,8 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
     tfg::Node node(op);
     if (op->getNumRegions())
       return Unexpected(unsupported(node, "it has regions"));
-    Values inputs = inputsOf(usedBy(op));
-    if (llvm::any_of(inputs, [](const Typed &input) { return !input.value; }))
+    Values inputs = inputsOf(computedOperands(op));
+    if (llvm::any_of(inputs, [](const TracedValue &input) { return !input.value; }))
       return Unexpected(unsupported(node, "it is part of a cycle"));
     Values results = TREADLE_TRY(translateNode(node, std::move(inputs)));
     if (results.size() != node.numResults())
@@ -190,7 +190,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   cellsBefore = cells;
   Values results = TREADLE_TRY(inlineFunction(function, values));
   SmallVector<Value> returned;
-  for (const Typed &result : results)
+  for (const TracedValue &result : results)
     returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
   for (auto [cell, argument] : llvm::enumerate(given.drop_front(arguments.size())))
     returned.push_back(!kernelCells.contains(cell) && cells[cell].value == cellsBefore[cell].value
@@ -241,7 +241,7 @@ Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> 
   llvm::SetVector<size_t> kernelCells;
   for (;;) {
     if (options.metered)
-      options.metered->places.clear();
+      options.metered->originTable.clear();
     Translator translator(find, context, options);
     translator.kernelLists = kernelLists;
     translator.kernelCells = kernelCells;

@@ -23,14 +23,14 @@ Expected<tfg::FuncOp> Translator::functionIn(tfg::Node node, Attribute attr) {
   return function;
 }
 
-Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Typed> inputs) {
+Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<TracedValue> inputs) {
   tfg::FuncOp function = TREADLE_TRY(functionIn(node, name));
   return inlineFunction(function, inputs);
 }
 
 /// Converts a scalar to a truth value. Strings are left to the interpreter, and so are dtypes
 /// without truth values, for which it reports the error.
-Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
+Expected<Value> Translator::truth(tfg::Node node, const TracedValue &condition) {
   Value value = condition.value;
   if (isTensor(value.getType()))
     return Unexpected(unsupported(node, "its condition may not be a scalar"));
@@ -47,7 +47,8 @@ Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
 /// Selects `branch` if `selector` chooses it, otherwise one of the following branches. Both sides
 /// are translated first, since the common types of their results are only known then.
 Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> branches,
-                                         size_t branch, Value selector, ArrayRef<Typed> inputs) {
+                                         size_t branch, Value selector,
+                                         ArrayRef<TracedValue> inputs) {
   if (branch + 1 == branches.size())
     return inlineFunction(branches[branch], inputs);
   Value chosen = selector;
@@ -119,7 +120,7 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
 
 Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
   SmallVector<Attribute> names;
-  bool isIf = choosesByTruth(opKind(node.opType()));
+  bool isIf = hasBoolSelector(opKind(node.opType()));
   if (isIf)
     names = {node.attr("then_branch"), node.attr("else_branch")};
   else if (auto list = node.attr<ArrayAttr>("branches"))
@@ -206,7 +207,7 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
       if (!llvm::is_contained(variables, i) && given[i].value != inputs[i].value)
         changed.push_back(i);
     for (auto [i, form] : llvm::zip(variables, forms)) {
-      Typed next = given[i];
+      TracedValue next = given[i];
       std::optional<Form> both = joined(form, Form::of(next));
       if (!both)
         return Unexpected(unsupported(node, "a loop variable changes its dtype"));
@@ -263,7 +264,7 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   OpBuilder::InsertionGuard guard(b);
   auto inside = enter(made);
   llvm::SaveAndRestore at(
-      loopPlace, options.metered ? static_cast<int>(cast<FileLineColLoc>(loc).getLine()) - 1 : -1);
+      loopOrigin, options.metered ? static_cast<int>(cast<FileLineColLoc>(loc).getLine()) - 1 : -1);
   SmallVector<Location> locations(made.getNumResults(), loc);
   auto argumentsOf = [&](Region &region) {
     Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);
@@ -274,12 +275,12 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   const Values before = cells;
   Values decision = TREADLE_TRY(inlineFunction(cond, tested));
   if (!llvm::equal(before, cells,
-                   [](const Typed &a, const Typed &c) { return a.value == c.value; }))
+                   [](const TracedValue &a, const TracedValue &c) { return a.value == c.value; }))
     return Unexpected(unsupported(node, "its condition changes a variable"));
   if (decision.size() != 1)
     return Unexpected(unsupported(node, "its condition returns more than one value"));
-  Value goesOn = TREADLE_TRY(truth(node, decision.front()));
-  scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
+  Value shouldContinue = TREADLE_TRY(truth(node, decision.front()));
+  scf::ConditionOp::create(b, loc, shouldContinue, made.getBefore().getArguments());
 
   Values arguments = argumentsOf(made.getAfter());
   checkRunning();

@@ -16,15 +16,15 @@ using namespace mlir;
 namespace treadle::codegen {
 
 /// Computes a small tensor, one scalar per element.
-std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<int64_t> shape,
-                                             Type result, const KnownValue &known,
-                                             Compute compute) {
+std::optional<TracedValue> Translator::inRegisters(ArrayRef<TracedValue> inputs,
+                                                   ArrayRef<int64_t> shape, Type result,
+                                                   const KnownValue &known, Compute compute) {
   auto type = RankedTensorType::get(shape, result);
   if (!isSmall(type))
     return std::nullopt;
   SmallVector<SmallVector<Value>> operands;
   SmallVector<SmallVector<int64_t>> strides; // 0 along broadcast dimensions
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     std::optional<SmallVector<Value>> own = elementsOf(input);
     if (!own)
       return std::nullopt;
@@ -111,7 +111,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (node.numResults() != 1 || inputs.empty())
     return std::nullopt;
   SmallVector<Type> elements;
-  for (const Typed &input : inputs)
+  for (const TracedValue &input : inputs)
     elements.push_back(elementOf(input.value.getType()));
   bool isNativeResult = isNative(elementType(node->getResult(0)));
   const ElementwiseOp *op = isNativeResult ? findElementwise(node, elements) : nullptr;
@@ -129,14 +129,14 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
   if (op.dividesIntegers && isa<IntegerType>(elementOf(inputs.back().value.getType())) &&
       !NeverZero(constants).isTrueOf(node.data().back()))
     checkNoZeros(inputs.back());
-  std::optional<Typed> made = map(inputs, result, outcome(node, inputs), apply, applyToMany);
+  std::optional<TracedValue> made = map(inputs, result, outcome(node, inputs), apply, applyToMany);
   return made ? MaybeValues(Values{std::move(*made)}) : std::nullopt;
 }
 
-std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownValue outcome,
-                                     Compute compute, Compute many) {
+std::optional<TracedValue> Translator::map(ArrayRef<TracedValue> inputs, Type result,
+                                           KnownValue outcome, Compute compute, Compute many) {
   int64_t rank = 0;
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     Type type = input.value.getType();
     if (isa<UnrankedTensorType>(type))
       return std::nullopt;
@@ -144,14 +144,14 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
       rank = std::max(rank, ranked.getRank());
   }
   SmallVector<Value> values, uniform; // null: elements may differ
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     values.push_back(input.value);
     uniform.push_back(scalarOf(input));
   }
   bool areUniform = !llvm::is_contained(uniform, nullptr);
   if (llvm::none_of(values, [](Value value) { return isTensor(value.getType()); })) {
     FastMathScope scope(b, options.fastMath);
-    return Typed{compute(b, loc, values), std::move(outcome)};
+    return TracedValue{compute(b, loc, values), std::move(outcome)};
   }
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
@@ -178,7 +178,7 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
           shape[at] = size;
         }
       }
-  if (std::optional<Typed> small = inRegisters(inputs, shape, result, outcome, compute))
+  if (std::optional<TracedValue> small = inRegisters(inputs, shape, result, outcome, compute))
     return small;
   for (Value &size : sizes)
     size = size ? size : index(1);
@@ -223,7 +223,7 @@ std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownV
     if (shape[i] == ShapedType::kDynamic)
       dims[{out, i}] = sizes[i];
   outcome.shape = meet(outcome.shape, tfg::shapeOf(out.getType()));
-  return Typed{out, std::move(outcome)};
+  return TracedValue{out, std::move(outcome)};
 }
 
 } // namespace treadle::codegen

@@ -14,7 +14,7 @@ namespace {
 
 using Places = SmallVector<int64_t>;
 
-std::optional<Places> shapeOf(const Typed &typed) {
+std::optional<Places> shapeOf(const TracedValue &typed) {
   Type type = typed.value.getType();
   if (!isNative(elementOf(type)) || typed.list)
     return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<Places> shapeOf(const Typed &typed) {
 }
 
 /// The fields of the message GatherDimensionNumbers.
-struct Numbers {
+struct GatherNumbers {
   std::vector<int64_t> offset, collapsed, startMap, vectorDim, batching, indicesBatching;
 
   bool read(tfg::Node node) {
@@ -55,7 +55,7 @@ Values made(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_
 MaybeValues xlaGather(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = shapeOf(inputs[0]), indices = shapeOf(inputs[1]),
                         sizes = t.integers(inputs[2]);
-  Numbers n;
+  GatherNumbers n;
   if (!shape || shape->empty() || !indices || !sizes || sizes->size() != shape->size() ||
       !n.read(node))
     return std::nullopt;

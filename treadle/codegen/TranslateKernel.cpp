@@ -1,12 +1,12 @@
 // Translates ops without a lowering to calls of their kernels.
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/lowering/Lowering.h"
-#include "treadle/ops/SameOp.h"
+#include "treadle/ops/OpAlias.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
 
 using namespace mlir;
@@ -27,7 +27,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     if (std::holds_alternative<FunctionRef>(value) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unsupported(node, "its op calls functions"));
-  const OpDef *same = sameOp(*def);
+  const OpDef *same = aliasedOp(*def);
   if (same && (same->inputs().size() != def->inputs().size() ||
                same->outputs().size() != def->outputs().size()))
     return Unexpected(unsupported(node, "it specifies memory layouts of tensors"));
@@ -37,7 +37,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   SmallVector<Value> operands;
   std::vector<const KnownValue *> known;
   bool usesCells = false;
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     std::optional<size_t> cell = cellOf(input);
     bool isHandle = isa<tf_type::ResourceType>(elementOf(input.value.getType()));
     if (variables.contains(input.value) || (isHandle && !cell && facts.updatesVariables) ||

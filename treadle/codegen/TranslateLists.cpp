@@ -20,12 +20,12 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-static bool isRanked(const Typed &list) { return isTensor(list.value.getType()); }
+static bool isRanked(const TracedValue &list) { return isTensor(list.value.getType()); }
 
 /// Whether the element shape is known from the beginning.
 static bool isNeverOpen(const ListForm &form) { return form.isExact || form.stated.isStatic(); }
 
-Value Translator::lengthOf(const Typed &list) {
+Value Translator::lengthOf(const TracedValue &list) {
   if (!isRanked(list))
     return list.value;
   Value first = dim(list.value, 0);
@@ -37,7 +37,7 @@ Value Translator::lengthOf(const Typed &list) {
   return arith::SelectOp::create(b, loc, isOpen, length, first);
 }
 
-Typed Translator::openList(const Typed &length, Type type) {
+TracedValue Translator::openList(const TracedValue &length, Type type) {
   SmallVector<Value> dims = {length.value};
   Value made = rc::ListOp::create(b, loc, TypeRange(type), dims, /*isOpen=*/true).getOutputs()[0];
   return {made, length.known, std::nullopt, length.list};
@@ -70,7 +70,7 @@ SmallVector<Value> rowDims(Translator &t, Value list, Type element) {
 /// Converts a list to a handle.
 class Handle {
 public:
-  Handle(Translator &t, const Typed &list)
+  Handle(Translator &t, const TracedValue &list)
       : t(t), list(list), maker(list.list->makers.front()), b(t.b), loc(t.loc),
         type(RankedTensorType::get({}, tf_type::VariantType::get(b.getContext()))) {
     attrs.set("element_dtype", TypeAttr{valueTypeOf(list.list->element).dtype});
@@ -115,7 +115,7 @@ private:
   }
 
   Translator &t;
-  const Typed &list;
+  const TracedValue &list;
   tfg::Node maker;
   OpBuilder &b;
   Location loc;
@@ -143,16 +143,16 @@ std::optional<Shape> statedBy(const Tensor &shape) {
 
 /// The element shape that a node states for the list it creates, and the sizes if the rank is
 /// known. nullopt if too little is stated.
-struct Stated {
+struct StatedShape {
   ListForm form;
   SmallVector<Value> sizes;
 };
 
-std::optional<Stated> stated(Translator &t, tfg::Node node, const Typed &shape) {
+std::optional<StatedShape> stated(Translator &t, tfg::Node node, const TracedValue &shape) {
   auto dtype = node.attr<mlir::TypeAttr>("element_dtype");
   if (!dtype || !isNative(dtype.getValue()) || t.leavesLists(node))
     return std::nullopt;
-  Stated made;
+  StatedShape made;
   made.form.element = t.elementType(dtype.getValue());
   made.form.makers.push_back(node.getOperation());
   if (shape.known.constant) {
@@ -188,12 +188,13 @@ RankedTensorType listType(ArrayRef<Value> sizes, Type element) {
   return RankedTensorType::get(shape, element);
 }
 
-Typed newList(Translator &t, tfg::Node node, const Values &inputs, Stated stated, Value length) {
+TracedValue newList(Translator &t, tfg::Node node, const Values &inputs, StatedShape stated,
+                    Value length) {
   // The same limit as in the kernel. The comparison is unsigned, so that negative lengths are too
   // large.
   constexpr int64_t most = int64_t(1) << 28;
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ule, length, t.index(most)));
-  Typed open{length, t.outcome(node, inputs), std::nullopt, std::move(stated.form)};
+  TracedValue open{length, t.outcome(node, inputs), std::nullopt, std::move(stated.form)};
   const ListForm &form = *open.list;
   if (!form.stated.hasRank())
     return open;
@@ -209,7 +210,7 @@ Typed newList(Translator &t, tfg::Node node, const Values &inputs, Stated stated
   return open;
 }
 
-std::optional<Value> scalarIndex(Translator &t, const Typed &typed) {
+std::optional<Value> scalarIndex(Translator &t, const TracedValue &typed) {
   std::optional<SmallVector<Value>> values = t.indices(typed);
   if (!values || values->size() != 1 || isTensor(typed.value.getType()))
     return std::nullopt;
@@ -218,7 +219,7 @@ std::optional<Value> scalarIndex(Translator &t, const Typed &typed) {
 
 MaybeValues reserve(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Value> length = scalarIndex(t, inputs[1]);
-  std::optional<Stated> said = length ? stated(t, node, inputs[0]) : std::nullopt;
+  std::optional<StatedShape> said = length ? stated(t, node, inputs[0]) : std::nullopt;
   if (!said)
     return std::nullopt;
   return Values{newList(t, node, inputs, std::move(*said), *length)};
@@ -227,7 +228,7 @@ MaybeValues reserve(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues empty(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Value> given = scalarIndex(t, inputs[1]);
   std::optional<int64_t> most = given ? getConstantIntValue(*given) : std::nullopt;
-  std::optional<Stated> said = most ? stated(t, node, inputs[0]) : std::nullopt;
+  std::optional<StatedShape> said = most ? stated(t, node, inputs[0]) : std::nullopt;
   if (!said)
     return std::nullopt;
   said->form.most = *most < 0 ? -1 : *most;
@@ -257,7 +258,7 @@ bool checkDims(Translator &t, Value of, int64_t first, const Shape &shape) {
 MaybeValues fromTensor(Translator &t, tfg::Node node, Values inputs) {
   Value rows = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(rows.getType());
-  std::optional<Stated> said = stated(t, node, inputs[1]);
+  std::optional<StatedShape> said = stated(t, node, inputs[1]);
   if (!said || !type || type.getRank() == 0 || type.getElementType() != said->form.element)
     return std::nullopt;
   if (said->form.isExact) {
@@ -291,7 +292,7 @@ MaybeValues length(Translator &t, tfg::Node node, Values inputs) {
 
 /// Returns an element in the form of the list's elements: a register for a scalar, otherwise a
 /// tensor with all known sizes. Null if it doesn't fit.
-Value elementFor(Translator &t, const Typed &list, const Typed &element) {
+Value elementFor(Translator &t, const TracedValue &list, const TracedValue &element) {
   Type given = element.value.getType();
   auto type = cast<RankedTensorType>(list.value.getType());
   if (elementOf(given) != type.getElementType())
@@ -310,7 +311,7 @@ Value elementFor(Translator &t, const Typed &list, const Typed &element) {
 }
 
 /// Returns a list that accepts this element: a list of unknown rank gets the element's rank.
-Typed ranked(Translator &t, Typed list, const Typed &element) {
+TracedValue ranked(Translator &t, TracedValue list, const TracedValue &element) {
   Type type = element.value.getType();
   if (isRanked(list) || (isTensor(type) && !isa<RankedTensorType>(type)))
     return list;
@@ -321,8 +322,8 @@ Typed ranked(Translator &t, Typed list, const Typed &element) {
 
 /// Stores an element at an index.
 MaybeValues put(Translator &t, tfg::Node node, const Values &inputs, Value index,
-                const Typed &element, bool grows) {
-  Typed list = ranked(t, inputs[0], element);
+                const TracedValue &element, bool grows) {
+  TracedValue list = ranked(t, inputs[0], element);
   Value item = isRanked(list) ? elementFor(t, list, element) : Value();
   if (!item)
     return std::nullopt;
@@ -350,13 +351,14 @@ MaybeValues pushBack(Translator &t, tfg::Node node, Values inputs) {
 
 /// Whether the list's elements have the dtype that the node states; otherwise the kernel reports
 /// the error.
-bool givesElements(Translator &t, tfg::Node node, const Typed &list, unsigned result) {
+bool givesElements(Translator &t, tfg::Node node, const TracedValue &list, unsigned result) {
   return list.list && isRanked(list) &&
          t.elementType(node->getResult(result)) == list.list->element;
 }
 
 /// Returns the element at an index. An open list has none; the kernel determines the result then.
-std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, KnownValue known) {
+std::optional<TracedValue> elementAt(Translator &t, const TracedValue &list, Value index,
+                                     KnownValue known) {
   auto type = cast<RankedTensorType>(list.value.getType());
   SmallVector<int64_t> shape(type.getShape().drop_front());
   auto row = RankedTensorType::get(shape, type.getElementType());
@@ -370,20 +372,20 @@ std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, Kn
     Shape both = meet(known.shape, tfg::shapeOf(row));
     element = t.coerce(element, tfg::tensorOf(both, type.getElementType()));
     known.shape = std::move(both);
-    return Typed{element, std::move(known)};
+    return TracedValue{element, std::move(known)};
   }
   Value first = t.dim(list.value, 0);
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, index, t.index(0)));
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, index, first));
   known.shape = Shape::scalar();
-  return Typed{tensor::ExtractOp::create(t.b, t.loc, list.value, index), std::move(known)};
+  return TracedValue{tensor::ExtractOp::create(t.b, t.loc, list.value, index), std::move(known)};
 }
 
 MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Value> index = scalarIndex(t, inputs[1]);
   if (!givesElements(t, node, inputs[0], 0) || !index)
     return std::nullopt;
-  std::optional<Typed> element = elementAt(t, inputs[0], *index, t.outcome(node, inputs));
+  std::optional<TracedValue> element = elementAt(t, inputs[0], *index, t.outcome(node, inputs));
   if (!element)
     return std::nullopt;
   return Values{std::move(*element)};
@@ -400,19 +402,19 @@ bool mayLoseItsShape(const ListForm &form) {
 MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
   if (!givesElements(t, node, inputs[0], 1))
     return std::nullopt;
-  Typed list = inputs[0];
+  TracedValue list = inputs[0];
   if (mayLoseItsShape(*list.list)) {
     t.wanted.insert_range(list.list->makers);
     return std::nullopt;
   }
   std::vector<const KnownValue *> known;
-  for (const Typed &input : inputs)
+  for (const TracedValue &input : inputs)
     known.push_back(&input.known);
   ShapeResults shapes = tfg::shapesOf(node, known);
   shapes.values.resize(2);
   // An empty list has no element at -1.
   Value last = arith::SubIOp::create(t.b, t.loc, t.lengthOf(list), t.index(1));
-  std::optional<Typed> element = elementAt(t, list, last, std::move(shapes.values[1]));
+  std::optional<TracedValue> element = elementAt(t, list, last, std::move(shapes.values[1]));
   if (!element)
     return std::nullopt;
   list.value =
@@ -424,7 +426,7 @@ MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
 // --- whole lists -------------------------------------------------------------------------------
 
 /// Checks that elements have the shape that an op asks for. Returns false if that can't be checked.
-bool checkAsked(Translator &t, const Typed &list, const Typed &asked) {
+bool checkAsked(Translator &t, const TracedValue &list, const TracedValue &asked) {
   if (asked.known.constant) {
     std::optional<Shape> shape = statedBy(asked.known.constant);
     return shape && checkDims(t, list.value, 1, *shape);
@@ -442,7 +444,7 @@ bool checkAsked(Translator &t, const Typed &list, const Typed &asked) {
 MaybeValues stack(Translator &t, tfg::Node node, Values inputs) {
   if (!givesElements(t, node, inputs[0], 0) || !checkAsked(t, inputs[0], inputs[1]))
     return std::nullopt;
-  const Typed &list = inputs[0];
+  const TracedValue &list = inputs[0];
   KnownValue known = t.outcome(node, inputs);
   Value length = t.dim(list.value, 0);
   if (auto count = node.attr<IntegerAttr>("num_elements"); count && count.getInt() >= 0)
@@ -461,7 +463,7 @@ MaybeValues elementShape(Translator &t, tfg::Node node, Values inputs) {
   Type integer = t.elementType(node->getResult(0));
   if (!inputs[0].list)
     return std::nullopt;
-  const Typed &list = inputs[0];
+  const TracedValue &list = inputs[0];
   KnownValue known = t.outcome(node, inputs);
   if (list.list->isExact && list.list->stated.rank() > 0)
     return Values{t.vector(rowDims(t, list.value, integer), integer, std::move(known))};
@@ -484,7 +486,7 @@ constexpr std::pair<StringRef, Lowering> table[] = {
 
 } // namespace
 
-Typed Translator::handleOf(const Typed &list) {
+TracedValue Translator::handleOf(const TracedValue &list) {
   if (innermost || list.list->most >= 0)
     wanted.insert_range(list.list->makers);
   return {Handle(*this, list).make(), list.known};

@@ -81,7 +81,7 @@ public:
     if (!findSizes())
       return std::nullopt;
     FastMathScope scope(t.b, t.options.fastMath);
-    if (std::optional<Typed> small = inRegisters())
+    if (std::optional<TracedValue> small = inRegisters())
       return Values{std::move(*small)};
     if (isa<ComplexType>(element) ||
         steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13) ||
@@ -123,7 +123,7 @@ private:
 
   /// Computes each element of the result from elements of the inputs. Returns nullopt if these
   /// aren't in registers.
-  std::optional<Typed> inRegisters() {
+  std::optional<TracedValue> inRegisters() {
     constexpr int64_t most = 512;
     SmallVector<int64_t> shape = sizesOf(equation.out);
     std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
@@ -157,7 +157,7 @@ private:
     return linearize(place, computeStrides(sizesOf(own)));
   }
 
-  Typed byLoops() {
+  TracedValue byLoops() {
     SmallVector<utils::IteratorType> loops;
     for (char letter : letters)
       loops.push_back(StringRef(equation.out).contains(letter) ? utils::IteratorType::parallel
@@ -176,7 +176,7 @@ private:
           Value sum = added(b, loc, product, in[2], arith::FastMathFlags::reassoc);
           linalg::YieldOp::create(b, loc, sum);
         });
-    Typed sum = t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+    TracedValue sum = t.unboxed(generic.getResult(0), t.outcome(node, inputs));
     return summed == element
                ? sum
                : *t.map(sum, element, sum.known, [&](OpBuilder &b, Location loc, ValueRange in) {

@@ -76,7 +76,7 @@ Value wordOf(Translator &t, Value low, Value high) {
 }
 
 /// Returns the words of a vector of `count` 64-bit integers; nullopt for other types.
-std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int64_t count) {
+std::optional<SmallVector<Value>> wordsOf(Translator &t, const TracedValue &typed, int64_t count) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   if (!type || type.getRank() != 1 || !isa<IntegerType>(type.getElementType()) ||
       type.getElementType().isInteger(1))
@@ -89,7 +89,7 @@ std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int
   SmallVector<Value> words;
   for (int64_t i = 0; i < count; ++i) {
     Value word = t.elementAt(t.b, t.loc, typed, t.index(i));
-    word = retyped(t.b, t.loc, word, computedIn(word.getType()));
+    word = reinterpreted(t.b, t.loc, word, computedIn(word.getType()));
     if (word.getType().getIntOrFloatBitWidth() < 64)
       word = arith::ExtSIOp::create(t.b, t.loc, t.b.getI64Type(), word);
     words.push_back(word);
@@ -98,7 +98,7 @@ std::optional<SmallVector<Value>> wordsOf(Translator &t, const Typed &typed, int
 }
 
 /// Returns the stream of a seed, which is spread over key and counter by a block of a fixed stream.
-std::optional<Stream> streamOfSeed(Translator &t, const Typed &seed) {
+std::optional<Stream> streamOfSeed(Translator &t, const TracedValue &seed) {
   std::optional<SmallVector<Value>> words = wordsOf(t, seed, 2);
   if (!words)
     return std::nullopt;
@@ -117,7 +117,7 @@ MaybeValues keyAndCounter(Translator &t, tfg::Node node, Values inputs) {
   if (!stream)
     return std::nullopt;
   Type word = t.elementType(node->getResult(0));
-  auto typed = [&](Value value) { return retyped(t.b, t.loc, value, word); };
+  auto typed = [&](Value value) { return reinterpreted(t.b, t.loc, value, word); };
   return Values{t.vector({typed(stream->key)}, word, {}),
                 t.vector({typed(stream->low), typed(stream->high)}, word, {})};
 }
@@ -158,24 +158,25 @@ std::pair<Value, Value> normalPair(Translator &t, Value x, Value y) {
 enum class Kind { Uniform, Normal, Integers, AllIntegers };
 
 /// The range given by two integer scalars. Empty ranges cause a bailout.
-struct Range {
+struct IntegerRange {
   Value low, size;
 
-  static std::optional<Range> of(Translator &t, const Typed &low, const Typed &high) {
+  static std::optional<IntegerRange> of(Translator &t, const TracedValue &low,
+                                        const TracedValue &high) {
     if (isTensor(low.value.getType()) || isTensor(high.value.getType()))
       return std::nullopt;
     Type type = low.value.getType();
-    Value first = retyped(t.b, t.loc, low.value, computedIn(type)),
-          last = retyped(t.b, t.loc, high.value, computedIn(type));
+    Value first = reinterpreted(t.b, t.loc, low.value, computedIn(type)),
+          last = reinterpreted(t.b, t.loc, high.value, computedIn(type));
     auto isLess = type.isUnsignedInteger() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
     t.check(arith::CmpIOp::create(t.b, t.loc, isLess, first, last));
-    return Range{first, arith::SubIOp::create(t.b, t.loc, last, first)};
+    return IntegerRange{first, arith::SubIOp::create(t.b, t.loc, last, first)};
   }
 };
 
 /// Draws `count` numbers in groups of four.
-SmallVector<Value> drawn(Translator &t, Stream &stream, Kind kind, int64_t count,
-                         const std::optional<Range> &range) {
+SmallVector<Value> drawNumbers(Translator &t, Stream &stream, Kind kind, int64_t count,
+                               const std::optional<IntegerRange> &range) {
   SmallVector<Value> numbers;
   for (int64_t group = 0; std::ssize(numbers) < count; ++group) {
     Block block = stream.blockAt(group);
@@ -226,15 +227,15 @@ MaybeValues stateless(Translator &t, tfg::Node node, Values inputs) {
     stream.emplace(*made);
   }
   constexpr size_t lowInput = isV2 ? 4 : 2;
-  std::optional<Range> range;
+  std::optional<IntegerRange> range;
   if (kind == Kind::Integers)
-    range = Range::of(t, inputs[lowInput], inputs[lowInput + 1]);
+    range = IntegerRange::of(t, inputs[lowInput], inputs[lowInput + 1]);
   if (!stream || (kind == Kind::Integers && !range))
     return std::nullopt;
   FastMathScope scope(t.b, t.options.fastMath);
-  SmallVector<Value> numbers = drawn(t, *stream, kind, type.getNumElements(), range);
+  SmallVector<Value> numbers = drawNumbers(t, *stream, kind, type.getNumElements(), range);
   for (Value &number : numbers)
-    number = retyped(t.b, t.loc, number, element);
+    number = reinterpreted(t.b, t.loc, number, element);
   return Values{t.small(numbers, *shape, element, t.outcome(node, inputs))};
 }
 

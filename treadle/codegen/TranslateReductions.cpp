@@ -108,7 +108,7 @@ const Reduction *findReduction(StringRef reduction, bool isUnsigned) {
 
 /// Returns which of `rank` dimensions constant axes select; nullopt if they aren't constant or out
 /// of range.
-std::optional<SmallVector<bool>> markedBy(Translator &t, const Typed &axes, int64_t rank) {
+std::optional<SmallVector<bool>> markedBy(Translator &t, const TracedValue &axes, int64_t rank) {
   std::optional<SmallVector<Value>> values = t.indices(axes);
   if (!values)
     return std::nullopt;
@@ -216,7 +216,7 @@ Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reducti
 
 } // namespace
 
-bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
+bool checkBelow(Translator &t, const TracedValue &indices, ArrayRef<int64_t> sizes) {
   auto type = dyn_cast<RankedTensorType>(indices.value.getType());
   Type element = type ? type.getElementType() : Type();
   if (!type || !type.hasStaticShape() || type.getRank() == 0 || sizes.empty() ||
@@ -357,12 +357,12 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
     takes = {byteOf};
   else
     takes = {[](OpBuilder &b, Location loc, Value x) {
-      return widened(b, loc, retyped(b, loc, x, computedIn(x.getType())));
+      return widened(b, loc, reinterpreted(b, loc, x, computedIn(x.getType())));
     }};
   Values reducedParts;
   for (Take take : takes) {
     Values taken = inputs;
-    std::optional<Typed> parts =
+    std::optional<TracedValue> parts =
         t.map(inputs[0], part, KnownValue(inputs[0].known.shape),
               [&](OpBuilder &b, Location loc, ValueRange in) { return take(b, loc, in[0]); });
     taken[0] = std::move(*parts);
@@ -372,13 +372,13 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
     reducedParts.push_back((*made)->front());
   }
   KnownValue known = reducedParts[0].known;
-  std::optional<Typed> result = t.map(
+  std::optional<TracedValue> result = t.map(
       reducedParts, element, std::move(known), [&](OpBuilder &b, Location loc, ValueRange in) {
         if (complex)
           return complexOf(b, loc, {in[0], in[1]});
         if (isBool(element))
           return truthOf(b, loc, in[0]);
-        return retyped(b, loc, narrowed(b, loc, in[0], element), element);
+        return reinterpreted(b, loc, narrowed(b, loc, in[0], element), element);
       });
   return result ? MaybeValues(Values{std::move(*result)}) : std::nullopt;
 }
@@ -445,7 +445,7 @@ Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef fu
     arguments.push_back({scalar, KnownValue(Shape::scalar())});
   Values made = TREADLE_TRY(t.call(node, node.attr(function), arguments));
   SmallVector<Value> results;
-  for (const Typed &result : made)
+  for (const TracedValue &result : made)
     results.push_back(result.value);
   if (TypeRange(results) != TypeRange(scalars.take_back(results.size())))
     return Unexpected(Translator::unsupported(node, "its function returns different dtypes"));
@@ -453,7 +453,7 @@ Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef fu
 }
 
 /// Whether all ops of a block may be inside loops over elements: none of them can fail.
-bool areOfElements(Block &block) {
+bool areAllowedPerElement(Block &block) {
   return llvm::all_of(block, [](Operation &op) {
     return isa<arith::ArithDialect, math::MathDialect, linalg::LinalgDialect>(op.getDialect()) ||
            isa<UnrealizedConversionCastOp>(op);
@@ -506,7 +506,7 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   SmallVector<Value> made = reduced(t, tensors, *isReduced, starts, merge);
   if (!failure)
     return failure;
-  if (!areOfElements(made.front().getDefiningOp()->getRegion(0).front()))
+  if (!areAllowedPerElement(made.front().getDefiningOp()->getRegion(0).front()))
     return Unexpected(Translator::unsupported(node, "its function may fail"));
   Values results;
   for (Value value : made)
@@ -531,12 +531,12 @@ constexpr std::pair<StringRef, Lowering> table[] = {
 
 } // namespace
 
-void Translator::checkNoZeros(const Typed &tensor) {
+void Translator::checkNoZeros(const TracedValue &tensor) {
   Type stored = computedIn(elementOf(tensor.value.getType()));
   Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(stored, 0));
   auto isOther = [&](OpBuilder &inner, Location at, Value element) -> Value {
     return arith::CmpIOp::create(inner, at, arith::CmpIPredicate::ne,
-                                 retyped(inner, at, element, stored), zero);
+                                 reinterpreted(inner, at, element, stored), zero);
   };
   if (Value scalar = scalarOf(tensor))
     return check(isOther(b, loc, scalar));
@@ -551,7 +551,7 @@ void Translator::checkNoZeros(const Typed &tensor) {
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < type.getRank(); ++i)
     sizes.push_back(dim(tensor.value, i));
-  Typed others =
+  TracedValue others =
       generate(sizes, b.getI8Type(), {}, [&](OpBuilder &inner, Location at, ValueRange indices) {
         return byteOf(
             inner, at,

@@ -20,7 +20,7 @@ namespace {
 using Places = SmallVector<int64_t>;
 
 /// The fields of the message ScatterDimensionNumbers.
-struct Numbers {
+struct ScatterNumbers {
   std::vector<int64_t> updateWindow, insertedWindow, toOperand, indexVector, inputBatching,
       indicesBatching;
 
@@ -58,7 +58,7 @@ struct Scatter {
 
 std::optional<Scatter> xlaForm(tfg::Node node, Places shape, Places indexShape,
                                Places updateShape) {
-  Numbers n;
+  ScatterNumbers n;
   if (!n.read(node))
     return std::nullopt;
   Scatter s(std::move(shape), std::move(indexShape), std::move(updateShape));
@@ -134,7 +134,7 @@ struct Target {
 /// `at` is the index of an element in the updates, of which only the scatter dimensions matter.
 /// Returns nullopt if no window can be in range.
 std::optional<Target> targetOf(Translator &t, OpBuilder &b, Location loc, const Scatter &s,
-                               const Typed &indices, ArrayRef<Value> at) {
+                               const TracedValue &indices, ArrayRef<Value> at) {
   Target target;
   for (size_t d = 0; d < s.shape.size(); ++d) {
     Value start = arith::ConstantIndexOp::create(b, loc, 0);
@@ -179,14 +179,14 @@ SmallVector<Value> placeOf(OpBuilder &b, Location loc, const Scatter &s, const T
 
 /// Scatters a few updates into a tensor in registers: each element is kept, or combined with an
 /// update.
-std::optional<Typed> scatterSmall(Translator &t, const Scatter &s, const Values &inputs,
-                                  const Combine &combine, KnownValue known) {
-  constexpr int64_t mostChoices = 64;
+std::optional<TracedValue> scatterSmall(Translator &t, const Scatter &s, const Values &inputs,
+                                        const Combine &combine, KnownValue known) {
+  constexpr int64_t maxChoices = 64;
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]),
                                     updates = t.elementsOf(inputs[2]);
   if (!isSmall(type) || !elements || !updates || !t.elementsOf(inputs[1]) ||
-      static_cast<int64_t>(elements->size() * updates->size()) > mostChoices)
+      static_cast<int64_t>(elements->size() * updates->size()) > maxChoices)
     return std::nullopt;
   Places strides = computeStrides(type.getShape()), steps = computeStrides(s.updateShape);
   Places loops = s.loopSizes(), order = computeStrides(loops);
@@ -223,7 +223,7 @@ std::optional<Typed> scatterSmall(Translator &t, const Scatter &s, const Values 
   return t.small(*elements, type.getShape(), type.getElementType(), std::move(known));
 }
 
-std::optional<Places> shapeOf(const Typed &typed) {
+std::optional<Places> shapeOf(const TracedValue &typed) {
   Type type = typed.value.getType();
   if (!isNative(elementOf(type)) || isa<ComplexType>(elementOf(type)) || typed.list)
     return std::nullopt;
@@ -250,7 +250,7 @@ MaybeValues scattered(Translator &t, KnownValue known, const Values &inputs, con
                       const Combine &combine, bool replaces) {
   if (!isTensor(inputs[0].value.getType()))
     return std::nullopt;
-  if (std::optional<Typed> small = scatterSmall(t, s, inputs, combine, known))
+  if (std::optional<TracedValue> small = scatterSmall(t, s, inputs, combine, known))
     return Values{std::move(*small)};
   SmallVector<Value> sizes =
       llvm::map_to_vector(s.along, [&](int64_t d) { return t.index(s.updateShape[d]); });
@@ -361,7 +361,7 @@ MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   SmallVector<Value> sizes = t.asIndices(*shape);
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element));
-  Typed zeros =
+  TracedValue zeros =
       t.generate(sizes, element, {}, [&](OpBuilder &, Location, ValueRange) { return zero; });
   return tensorFlowScatter(t, node, t.outcome(node, inputs), {zeros, inputs[0], inputs[1]},
                            emitOf(node.opType()));

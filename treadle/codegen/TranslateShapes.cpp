@@ -73,7 +73,7 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
   Value value = inputs[1].value;
   std::optional<SmallVector<Value>> sizes = t.indices(inputs[0]);
   if (!sizes || sizes->empty() || isTensor(value.getType()) || !isNative(element) ||
-      !maySize(*sizes))
+      !isValidSize(*sizes))
     return std::nullopt;
   for (Value size : *sizes)
     t.check(compare(t, arith::CmpIPredicate::sge, size, t.index(0)));
@@ -81,7 +81,7 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
 }
 
 /// Reshapes a value, in registers if possible.
-Typed reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> sizes) {
+TracedValue reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> sizes) {
   KnownValue known = t.outcome(node, inputs);
   // The number of elements may determine a size; any other size would be an error.
   if (known.shape.hasRank() && known.shape.rank() == static_cast<int64_t>(sizes.size()))

@@ -1,7 +1,7 @@
 // Translates slices: loops that read a different element than they write, which are fused with
 // their users. Slices along the first dimension only are left to kernels, which don't copy them.
+#include "treadle/codegen/ConcatByIndex.h"
 #include "treadle/codegen/Elementwise.h"
-#include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
@@ -40,14 +40,14 @@ struct Indices {
 };
 
 /// The part of one input dimension that a slice selects.
-struct Part {
+struct SlicePart {
   Value begin, step, size; // null size: one element, and the dimension is removed
   bool isAll = false;
 };
 
 /// The masks of a strided slice, read from the node's attributes.
-struct Masks {
-  explicit Masks(tfg::Node node)
+struct StridedSliceMasks {
+  explicit StridedSliceMasks(tfg::Node node)
       : begin(of(node, "begin_mask")), end(of(node, "end_mask")),
         ellipsis(of(node, "ellipsis_mask")), newAxis(of(node, "new_axis_mask")),
         shrink(of(node, "shrink_axis_mask")) {}
@@ -58,10 +58,10 @@ struct Masks {
   int64_t begin, end, ellipsis, newAxis, shrink;
 };
 
-Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value begin, Value end,
-            int64_t step, Value size) {
+SlicePart partOf(Translator &t, Indices &in, const StridedSliceMasks &masks, size_t entry,
+                 Value begin, Value end, int64_t step, Value size) {
   int64_t bit = int64_t(1) << entry;
-  Part part;
+  SlicePart part;
   part.step = in.number(step);
   Value zero = in.number(0);
   if (masks.shrink & bit) {
@@ -81,7 +81,7 @@ Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value 
 
 /// Whether all users of a node's result are loops over elements, which can read from the sliced
 /// tensor directly.
-bool isReadByIndex(tfg::Node node) {
+bool hasOnlyElementwiseUsers(tfg::Node node) {
   return llvm::all_of(node->getResult(0).getUsers(), [](Operation *user) {
     StringRef op = tfg::Node(user).opType();
     return isElementwise(op) ||
@@ -93,12 +93,12 @@ bool isReadByIndex(tfg::Node node) {
 
 /// Whether to copy a slice along the first dimension, which a kernel wouldn't copy, element by
 /// element: it is so small that the call takes longer.
-bool paysToPick(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
-                const KnownValue &known) {
-  if (from.hasStaticShape() && isReadByIndex(node))
+bool shouldPickElements(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
+                        const KnownValue &known) {
+  if (from.hasStaticShape() && hasOnlyElementwiseUsers(node))
     return true;
   auto type = RankedTensorType::get(Sizes(sizes, known.shape).shape, from.getElementType());
-  return tfg::isQuicklyMoved(type);
+  return tfg::isCheapToMove(type);
 }
 
 MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
@@ -109,8 +109,8 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   if (!type || type.getRank() == 0 || !isNative(type.getElementType()) || !begins || !ends ||
       !steps || begins->size() != ends->size() || begins->size() != steps->size())
     return std::nullopt;
-  Masks masks(node);
-  // Each entry is a dimension, except for new axes; an ellipsis stands for all remaining ones.
+  StridedSliceMasks masks(node);
+  // Each entry is a dimension, except for new axes; an ellipsis means all remaining ones.
   auto numEntries = static_cast<int64_t>(begins->size());
   if (!masks.ellipsis)
     masks.ellipsis = int64_t(1) << numEntries++;
@@ -125,7 +125,7 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
       return std::nullopt;
 
   Indices in{t.b, t.loc};
-  SmallVector<Part> parts; // by dimension of the input
+  SmallVector<SlicePart> parts; // by dimension of the input
   SmallVector<Value> sizes;
   SmallVector<int64_t> isFrom; // by dimension of the result: that of the input, or -1
   for (int64_t i = 0; i < numEntries; ++i) {
@@ -140,7 +140,7 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
       isFrom.push_back(-1);
       sizes.push_back(in.number(1));
     } else {
-      Part part =
+      SlicePart part =
           partOf(t, in, masks, i, (*begins)[i], (*ends)[i], *getConstantIntValue((*steps)[i]),
                  t.dim(from, static_cast<int64_t>(parts.size())));
       if (part.size) {
@@ -152,15 +152,15 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   }
   KnownValue known = t.outcome(node, inputs);
   bool isScalar = sizes.empty();
-  auto isAll = [](const Part &part) { return part.isAll; };
+  auto isAll = [](const SlicePart &part) { return part.isAll; };
   if (!isScalar && llvm::all_of(parts, isAll))
     return Values{t.reshape(inputs[0], sizes, std::move(known))};
-  if (!isScalar && !paysToPick(node, sizes, type, known) &&
+  if (!isScalar && !shouldPickElements(node, sizes, type, known) &&
       llvm::all_of(ArrayRef(parts).drop_front(), isAll))
     return std::nullopt;
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> places;
-    for (const Part &part : parts)
+    for (const SlicePart &part : parts)
       places.push_back(part.begin);
     for (auto [place, dim] : llvm::zip(at, isFrom))
       if (dim >= 0) {
@@ -180,7 +180,7 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
                                       begins = t.integers(inputs[1], 1),
                                       ends = t.integers(inputs[2], 1),
                                       steps = t.integers(inputs[3], 1);
-  Masks masks(node);
+  StridedSliceMasks masks(node);
   if (!shape || !begins || !ends || !steps || begins->size() != ends->size() ||
       begins->size() != steps->size() || begins->size() > shape->size() || masks.ellipsis ||
       masks.newAxis || !llvm::all_of(*steps, [](int64_t step) { return step == 1; }))
@@ -206,14 +206,14 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
     if (!isOne)
       kept.push_back(end - begin);
   }
-  Typed given = inputs[4];
+  TracedValue given = inputs[4];
   Type type = given.value.getType(), element = elementOf(type);
   auto ranked = dyn_cast<RankedTensorType>(type);
   if (shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
       (isTensor(type) ? !ranked || ranked.getShape() != ArrayRef(kept) : !kept.empty()))
     return std::nullopt;
   Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element)));
-  none = retyped(t.b, t.loc, none, element);
+  none = reinterpreted(t.b, t.loc, none, element);
   given = t.reshape(given, t.asIndices(part), KnownValue(Shape(part)));
   return padByIndex(t, given, t.outcome(node, inputs), before, after, none);
 }
@@ -241,7 +241,7 @@ MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
                                 sizes[*axis]));
   sizes[*axis] = part;
   std::vector<const KnownValue *> given;
-  for (const Typed &input : inputs)
+  for (const TracedValue &input : inputs)
     given.push_back(&input.known);
   ShapeResults shapes = tfg::shapesOf(node, given);
   shapes.values.resize(node.numResults());
@@ -267,7 +267,7 @@ MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<
   bool isWholeRows = is.shape == type.getShape();
   if (!isWholeRows && type.getRank() > 0)
     isWholeRows = ArrayRef(is.shape).drop_front() == type.getShape().drop_front();
-  if (isWholeRows && !paysToPick(node, sizes, type, known))
+  if (isWholeRows && !shouldPickElements(node, sizes, type, known))
     return std::nullopt;
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> places;
@@ -281,7 +281,7 @@ MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<
 /// Returns the position of a block of known sizes in a tensor of known sizes, clamped to the
 /// tensor.
 std::optional<SmallVector<Value>> beginsInside(Translator &t, RankedTensorType type,
-                                               ArrayRef<int64_t> sizes, const Typed &starts) {
+                                               ArrayRef<int64_t> sizes, const TracedValue &starts) {
   std::optional<SmallVector<Value>> begins = t.indices(starts);
   if (!begins || begins->size() != sizes.size())
     return std::nullopt;
@@ -292,7 +292,7 @@ std::optional<SmallVector<Value>> beginsInside(Translator &t, RankedTensorType t
 }
 
 /// Returns the type of a nonempty tensor with known sizes; null for others.
-RankedTensorType fixed(const Typed &typed) {
+RankedTensorType fixed(const TracedValue &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
              ? type
@@ -333,9 +333,9 @@ MaybeValues dynamicSlice(Translator &t, tfg::Node node, Values inputs) {
 }
 
 /// Replaces a block of a small tensor: each element is selected from either.
-std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<Value> begins,
-                                 KnownValue known) {
-  constexpr int64_t mostChoices = 128;
+std::optional<TracedValue> updateSmall(Translator &t, const Values &inputs, ArrayRef<Value> begins,
+                                       KnownValue known) {
+  constexpr int64_t maxChoices = 128;
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
   auto part = cast<RankedTensorType>(inputs[1].value.getType());
   std::optional<SmallVector<Value>> old = t.elementsOf(inputs[0]), fresh = t.elementsOf(inputs[1]);
@@ -343,7 +343,7 @@ std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<V
     return std::nullopt;
   auto choices = static_cast<int64_t>(old->size() * fresh->size());
   if (llvm::any_of(begins, [](Value begin) { return !getConstantIntValue(begin); }) &&
-      (choices > mostChoices || !t.mayUnroll(2 * static_cast<int64_t>(begins.size()) * choices)))
+      (choices > maxChoices || !t.mayUnroll(2 * static_cast<int64_t>(begins.size()) * choices)))
     return std::nullopt;
   SmallVector<int64_t> strides = computeStrides(type.getShape()),
                        steps = computeStrides(part.getShape());
@@ -400,7 +400,7 @@ MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   KnownValue known = t.outcome(node, inputs);
   if (isSmall(type))
-    if (std::optional<Typed> updated = updateSmall(t, inputs, *begins, known))
+    if (std::optional<TracedValue> updated = updateSmall(t, inputs, *begins, known))
       return Values{std::move(*updated)};
   if (!isSmall(part))
     return updateBlock(t, inputs, *begins, std::move(known));

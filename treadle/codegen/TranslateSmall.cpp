@@ -1,7 +1,7 @@
 // Translates ops on small tensors element by element: each element is one of an input's, or
 // computed from a few. Rearranging elements needs no code.
+#include "treadle/codegen/ConcatByIndex.h"
 #include "treadle/codegen/Elementwise.h"
-#include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Translator.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +17,7 @@ namespace {
 using Places = SmallVector<int64_t>;
 
 /// Returns the shape of a scalar or small tensor; nullopt for others.
-std::optional<Places> shapeOf(const Typed &typed) {
+std::optional<Places> shapeOf(const TracedValue &typed) {
   Type type = typed.value.getType();
   if (!isTensor(type))
     return isNative(type) && !typed.list ? std::optional(Places()) : std::nullopt;
@@ -50,7 +50,7 @@ MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
   if (!part)
     return packByIndex(t, node, inputs, *axis);
   SmallVector<SmallVector<Value>> own;
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     std::optional<SmallVector<Value>> elements = t.elementsOf(input);
     if (!elements || shapeOf(input) != part)
       return packByIndex(t, node, inputs, *axis);
@@ -72,15 +72,15 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
              shape ? static_cast<int64_t>(shape->size()) : 0);
   if (!shape || !axis)
     return concatByIndex(t, node, inputs);
-  struct Part {
+  struct ConcatPart {
     SmallVector<Value> elements;
     Places strides;
   };
-  SmallVector<std::pair<const Part *, int64_t>> at; // by position along the axis: the part, and the
-                                                    // position in it
-  SmallVector<Part> parts;
+  SmallVector<std::pair<const ConcatPart *, int64_t>> at; // by position along the axis: the part,
+                                                          // and the position in it
+  SmallVector<ConcatPart> parts;
   parts.reserve(inputs.size());
-  for (const Typed &input : ArrayRef(inputs).drop_back()) {
+  for (const TracedValue &input : ArrayRef(inputs).drop_back()) {
     std::optional<Places> own = shapeOf(input);
     std::optional<SmallVector<Value>> elements = t.elementsOf(input);
     if (!own || !elements || own->size() != shape->size())
@@ -157,7 +157,7 @@ MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
       llvm::any_of(*between, [](int64_t size) { return size < 0; }))
     return std::nullopt;
   if (llvm::any_of(*between, [](int64_t size) { return size > 0; })) {
-    std::optional<Typed> apart = apartByIndex(t, inputs[0], *between, inputs[1].value);
+    std::optional<TracedValue> apart = interiorPadByIndex(t, inputs[0], *between, inputs[1].value);
     if (!apart)
       return std::nullopt;
     return padByIndex(t, *apart, t.outcome(node, inputs), *before, *after, inputs[1].value);
@@ -220,7 +220,7 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
   SmallVector<Value> sizes;
   for (int64_t size : *shape)
     sizes.push_back(t.index(size));
-  if (!maySize(sizes))
+  if (!isValidSize(sizes))
     return std::nullopt; // invalid: the kernel reports it
   KnownValue known = t.outcome(node, inputs);
   if (sizes.empty())

@@ -16,7 +16,7 @@ namespace treadle::codegen {
 namespace {
 
 /// Longer rows are sorted faster by merging.
-constexpr int64_t longestRow = 256;
+constexpr int64_t maxRowLength = 256;
 
 /// Whether the comparator is known to be a total order: its keys are integers.
 bool ordersAll(Translator &t, tfg::Node node) {
@@ -44,7 +44,7 @@ std::optional<Value> countWhere(Translator &t, Value begin, Value end,
 
 /// Returns the number of leading elements along an axis that are used, if all users are slices from
 /// the start; otherwise nullopt.
-std::optional<int64_t> countRead(Translator &t, tfg::Node node, int64_t axis) {
+std::optional<int64_t> countUsedPrefix(Translator &t, tfg::Node node, int64_t axis) {
   int64_t count = 0;
   for (Value result : node.results())
     for (Operation *user : result.getUsers()) {
@@ -67,7 +67,8 @@ using IsBefore = llvm::function_ref<std::optional<Value>(ArrayRef<Value> pairs)>
 /// compared with the last of the best so far, which few of many elements precede.
 class Selection {
 public:
-  Selection(Translator &t, ArrayRef<Typed> columns, int64_t axis, int64_t count, IsBefore isBefore)
+  Selection(Translator &t, ArrayRef<TracedValue> columns, int64_t axis, int64_t count,
+            IsBefore isBefore)
       : t(t), columns(columns), type(cast<RankedTensorType>(columns[0].value.getType())),
         axis(axis), count(count), isBefore(isBefore) {
     shape.assign(type.getShape().begin(), type.getShape().end());
@@ -81,7 +82,7 @@ public:
   }
 
   /// Returns their positions in the rows, as int32; nullopt if the order isn't plain arithmetic.
-  std::optional<Typed> places() {
+  std::optional<TracedValue> places() {
     if (type.getRank() == 1) {
       std::optional<SmallVector<Value>> found = placesAt({});
       return found ? std::optional(t.vector(*found, t.b.getI32Type(), {})) : std::nullopt;
@@ -104,11 +105,11 @@ public:
                                   }
                                   return true;
                                 });
-    return written ? std::optional(Typed{written, {}}) : std::nullopt;
+    return written ? std::optional(TracedValue{written, {}}) : std::nullopt;
   }
 
   /// Returns the elements of a column at these positions.
-  Typed taken(const Typed &column, const Typed &places) {
+  TracedValue taken(const TracedValue &column, const TracedValue &places) {
     return t.generate(t.asIndices(shape), elementOf(column.value.getType()),
                       KnownValue(Shape(shape)), [&](OpBuilder &b, Location loc, ValueRange at) {
                         SmallVector<Value> place(at);
@@ -131,10 +132,10 @@ private:
     OpBuilder &b = t.b;
     SmallVector<Value> start(
         count, arith::ConstantOp::create(b, t.loc, b.getI32IntegerAttr(-1)).getResult());
-    for (const Typed &column : columns) {
+    for (const TracedValue &column : columns) {
       TypedAttr zero = b.getZeroAttr(computedIn(elementOf(column.value.getType())));
-      Value none = retyped(b, t.loc, arith::ConstantOp::create(b, t.loc, zero),
-                           elementOf(column.value.getType()));
+      Value none = reinterpreted(b, t.loc, arith::ConstantOp::create(b, t.loc, zero),
+                                 elementOf(column.value.getType()));
       start.append(count, none);
     }
     auto loop =
@@ -144,7 +145,7 @@ private:
     Value index = loop.getInductionVar();
     SmallVector<Value> own = {
         arith::IndexCastOp::create(b, t.loc, b.getI32Type(), index).getResult()};
-    for (const Typed &column : columns)
+    for (const TracedValue &column : columns)
       own.push_back(t.elementAt(b, t.loc, column, inRow(row, index)));
     SmallVector<Value> best(loop.getRegionIterArgs());
     std::optional<Value> isAmong = comesBefore(own, best, count - 1);
@@ -199,7 +200,7 @@ private:
   }
 
   Translator &t;
-  ArrayRef<Typed> columns;
+  ArrayRef<TracedValue> columns;
   RankedTensorType type;
   int64_t axis, count;
   IsBefore isBefore;
@@ -220,8 +221,8 @@ MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
   // NaN comes last.
   auto isBefore = [&](ArrayRef<Value> pair) -> std::optional<Value> {
     Type element = type.getElementType();
-    Value first = retyped(t.b, t.loc, pair[0], computedIn(element)),
-          second = retyped(t.b, t.loc, pair[1], computedIn(element));
+    Value first = reinterpreted(t.b, t.loc, pair[0], computedIn(element)),
+          second = reinterpreted(t.b, t.loc, pair[1], computedIn(element));
     if (!isa<FloatType>(element))
       return arith::CmpIOp::create(t.b, t.loc,
                                    element.isUnsignedInteger() ? arith::CmpIPredicate::ugt
@@ -237,7 +238,7 @@ MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
   };
   Selection selection(t, ArrayRef(inputs).take_front(), type.getRank() - 1, count->front(),
                       isBefore);
-  std::optional<Typed> places = selection.places();
+  std::optional<TracedValue> places = selection.places();
   if (!places)
     return std::nullopt;
   return Values{selection.taken(inputs[0], *places), *places};
@@ -249,9 +250,9 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
   std::optional<int64_t> axis =
       axisOf(said && said->size() == 1 ? std::optional(said->front()) : std::nullopt,
              type ? type.getRank() : 0);
-  ArrayRef<Typed> columns = ArrayRef(inputs).drop_back();
+  ArrayRef<TracedValue> columns = ArrayRef(inputs).drop_back();
   if (!type || !axis || !type.hasStaticShape() || !ordersAll(t, node) ||
-      !llvm::all_of(columns, [&](const Typed &column) {
+      !llvm::all_of(columns, [&](const TracedValue &column) {
         auto own = dyn_cast<RankedTensorType>(column.value.getType());
         return own && own.getShape() == type.getShape() && isNative(own.getElementType()) &&
                !isa<ComplexType>(own.getElementType());
@@ -261,18 +262,18 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
     std::optional<SmallVector<Value>> made = inlineScalars(t, node, "comparator", pairs);
     return made ? std::optional(made->front()) : std::nullopt;
   };
-  std::optional<int64_t> count = countRead(t, node, *axis);
+  std::optional<int64_t> count = countUsedPrefix(t, node, *axis);
   if (count && Selection::serves(type, *axis, *count)) {
     Selection selection(t, columns, *axis, *count, comesFirst);
-    if (std::optional<Typed> places = selection.places())
+    if (std::optional<TracedValue> places = selection.places())
       return Values(llvm::map_range(
-          columns, [&](const Typed &column) { return selection.taken(column, *places); }));
+          columns, [&](const TracedValue &column) { return selection.taken(column, *places); }));
   }
-  if (type.getDimSize(*axis) > longestRow)
+  if (type.getDimSize(*axis) > maxRowLength)
     return std::nullopt;
   auto isBefore = [&](SmallVector<Value> first, SmallVector<Value> second) {
     SmallVector<Value> pairs;
-    for (const Typed &column : columns)
+    for (const TracedValue &column : columns)
       for (ArrayRef<Value> place : {ArrayRef(first), ArrayRef(second)})
         pairs.push_back(t.elementAt(t.b, t.loc, column, place));
     return comesFirst(pairs);
@@ -307,7 +308,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   SmallVector<Value> sizes = t.asIndices(type.getShape());
   std::vector<const KnownValue *> given;
-  for (const Typed &input : inputs)
+  for (const TracedValue &input : inputs)
     given.push_back(&input.known);
   ShapeResults known = tfg::shapesOf(node, given);
   known.values.resize(columns.size());

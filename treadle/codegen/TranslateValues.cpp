@@ -25,7 +25,7 @@ Value Translator::boxed(Value value) {
 }
 
 /// Unboxes scalars of native types to registers.
-Typed Translator::unboxed(Value value, KnownValue known) {
+TracedValue Translator::unboxed(Value value, KnownValue known) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && type.getRank() == 0 && isNative(type.getElementType()))
     value = tensor::ExtractOp::create(b, loc, value, ValueRange());
@@ -92,7 +92,7 @@ std::optional<Form> Translator::joined(const Form &a, const Form &b) {
   return Form{joined(x, y)};
 }
 
-Value Translator::coerce(const Typed &typed, const Form &form) {
+Value Translator::coerce(const TracedValue &typed, const Form &form) {
   if (!form.list)
     return coerce(typed.list ? handleOf(typed).value : typed.value, form.type);
   if (typed.value.getType() == form.type)
@@ -120,9 +120,9 @@ static Value elementAt(OpBuilder &b, Location loc, Type type, const char *bytes)
   if (isa<FloatType>(type))
     return floatOf(APInt(width, bits));
   Type computed = computedIn(type);
-  return retyped(b, loc,
-                 arith::ConstantOp::create(b, loc, b.getIntegerAttr(computed, APInt(width, bits))),
-                 type);
+  return reinterpreted(
+      b, loc, arith::ConstantOp::create(b, loc, b.getIntegerAttr(computed, APInt(width, bits))),
+      type);
 }
 
 /// Returns an element of a constant of a native type.
@@ -137,7 +137,7 @@ static Value elementOf(OpBuilder &b, Location loc, Type type, const Tensor &tens
   return elementAt(b, loc, type, bytes);
 }
 
-Typed Translator::constant(const Tensor &tensor, KnownValue known) {
+TracedValue Translator::constant(const Tensor &tensor, KnownValue known) {
   RankedTensorType type = tfg::typeOf(tensor, b.getContext());
   Type element = type.getElementType();
   OpBuilder::InsertionGuard guard(b);
@@ -172,7 +172,7 @@ Expected<Values> Translator::handle(tfg::Node node) {
   return Values{{made, KnownValue(Shape::scalar())}};
 }
 
-Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
+Expected<Values> Translator::readVariable(tfg::Node node, const TracedValue &handle) {
   Tensor value = variables.lookup(handle.value);
   if (!value)
     return Unexpected(unsupported(node, "the variable that it reads isn't known"));
@@ -192,7 +192,7 @@ std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
 
 Value Translator::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
-std::optional<SmallVector<Value>> Translator::indices(const Typed &typed,
+std::optional<SmallVector<Value>> Translator::indices(const TracedValue &typed,
                                                       std::optional<int64_t> rank) {
   constexpr int64_t most = 16;
   Type type = typed.value.getType();
@@ -224,7 +224,7 @@ std::optional<SmallVector<Value>> Translator::indices(const Typed &typed,
   return result;
 }
 
-std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed,
+std::optional<SmallVector<int64_t>> Translator::integers(const TracedValue &typed,
                                                          std::optional<int64_t> rank) {
   std::optional<SmallVector<Value>> values = indices(typed, rank);
   SmallVector<int64_t> found;
@@ -237,7 +237,7 @@ std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed,
 }
 
 bool isSmall(Type type) {
-  constexpr int64_t most = mostInRegisters;
+  constexpr int64_t most = maxElementsInRegisters;
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isNative(tensor.getElementType()) &&
          llvm::all_of(tensor.getShape(), [](int64_t size) { return size > 0 && size <= most; }) &&
@@ -266,8 +266,8 @@ SmallVector<Type> Form::parts() const {
   return parts;
 }
 
-Typed Translator::small(ArrayRef<Value> elements, ArrayRef<int64_t> shape, Type element,
-                        KnownValue known) {
+TracedValue Translator::small(ArrayRef<Value> elements, ArrayRef<int64_t> shape, Type element,
+                              KnownValue known) {
   if (shape.empty())
     return {elements.front(), std::move(known)};
   auto type = RankedTensorType::get(shape, element);
@@ -289,7 +289,7 @@ SmallVector<Value> Translator::forEachPlace(ArrayRef<int64_t> shape,
   return elements;
 }
 
-std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
+std::optional<SmallVector<Value>> Translator::elementsOf(const TracedValue &typed) {
   if (typed.elements)
     return typed.elements;
   if (typed.list || variables.contains(typed.value))
@@ -303,7 +303,7 @@ std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
       [&](ValueRange place) { return b.createOrFold<tensor::ExtractOp>(loc, typed.value, place); });
 }
 
-Value Translator::scalarOf(const Typed &typed) {
+Value Translator::scalarOf(const TracedValue &typed) {
   if (typed.uniform)
     return typed.uniform;
   if (typed.elements)
@@ -311,14 +311,14 @@ Value Translator::scalarOf(const Typed &typed) {
   return isTensor(typed.value.getType()) || typed.list ? nullptr : typed.value;
 }
 
-Typed Translator::filled(ArrayRef<Value> sizes, Value scalar, KnownValue known) {
-  Typed made = generate(sizes, scalar.getType(), std::move(known),
-                        [&](OpBuilder &, Location, ValueRange) { return scalar; });
+TracedValue Translator::filled(ArrayRef<Value> sizes, Value scalar, KnownValue known) {
+  TracedValue made = generate(sizes, scalar.getType(), std::move(known),
+                              [&](OpBuilder &, Location, ValueRange) { return scalar; });
   made.uniform = scalar;
   return made;
 }
 
-Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
+Value Translator::elementAt(OpBuilder &b, Location loc, const TracedValue &from,
                             ArrayRef<Value> indices) {
   constexpr size_t few = 8;
   if (!isTensor(from.value.getType()))
@@ -349,7 +349,7 @@ Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
   return chosen;
 }
 
-void Translator::split(const Typed &typed, const Form &form, SmallVectorImpl<Value> &parts) {
+void Translator::split(const TracedValue &typed, const Form &form, SmallVectorImpl<Value> &parts) {
   if (form.list || (isTensor(form.type) && !isSmall(form.type)))
     return parts.push_back(coerce(typed, form));
   bool isAsItIs = typed.elements && typed.value.getType() == form.type;
@@ -363,7 +363,7 @@ void Translator::split(const Typed &typed, const Form &form, SmallVectorImpl<Val
   }
 }
 
-Typed Translator::joinedFrom(const Form &form, ValueRange parts, KnownValue known) {
+TracedValue Translator::joinedFrom(const Form &form, ValueRange parts, KnownValue known) {
   if (form.list || (isTensor(form.type) && !isSmall(form.type)))
     return {parts.front(), std::move(known), std::nullopt, form.list};
   Type element = elementOf(form.type);
@@ -379,7 +379,7 @@ Typed Translator::joinedFrom(const Form &form, ValueRange parts, KnownValue know
 
 KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {
   std::vector<const KnownValue *> known;
-  for (const Typed &input : inputs)
+  for (const TracedValue &input : inputs)
     known.push_back(&input.known);
   ShapeResults shapes = tfg::shapesOf(node, known);
   // A computation that can't succeed fails, and the interpreter reports the error.
@@ -402,7 +402,7 @@ Sizes::Sizes(ArrayRef<Value> sizes, const Shape &known) {
   }
 }
 
-bool maySize(ArrayRef<Value> sizes) {
+bool isValidSize(ArrayRef<Value> sizes) {
   int64_t count = 1;
   for (Value size : sizes)
     if (int64_t known = getConstantIntValue(size).value_or(1);
@@ -411,8 +411,8 @@ bool maySize(ArrayRef<Value> sizes) {
   return true;
 }
 
-Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known,
-                           ElementAt elementAt) {
+TracedValue Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known,
+                                 ElementAt elementAt) {
   Sizes is(sizes, known.shape);
   auto rank = static_cast<int64_t>(sizes.size());
   if (auto type = RankedTensorType::get(is.shape, element); isSmall(type)) {
@@ -438,7 +438,7 @@ Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known
   return {out, std::move(known)};
 }
 
-Typed Translator::reshape(const Typed &from, ArrayRef<Value> sizes, KnownValue known) {
+TracedValue Translator::reshape(const TracedValue &from, ArrayRef<Value> sizes, KnownValue known) {
   Sizes is(sizes, known.shape);
   if (auto type = RankedTensorType::get(is.shape, elementOf(from.value.getType())); isSmall(type))
     if (std::optional<SmallVector<Value>> elements = elementsOf(from);

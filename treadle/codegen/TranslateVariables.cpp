@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-bool Translator::acts(tfg::Node node) {
+bool Translator::hasSideEffects(tfg::Node node) {
   if (const OpDef *def = lookupOp(node.opType());
       def && (def->facts().updatesVariables || def->facts().checks))
     return true;
@@ -29,12 +29,12 @@ bool Translator::acts(tfg::Node node) {
     tfg::FuncOp function = find(name);
     if (!function || function.isExternal() || function.getGeneric())
       return;
-    auto [known, isNew] = acting.try_emplace(function, false);
+    auto [known, isNew] = sideEffectCache.try_emplace(function, false);
     bool result = known->second;
     if (isNew) {
       for (Operation &op : function.getEntry().without_terminator())
-        result |= acts(tfg::Node(&op));
-      acting[function] = result;
+        result |= hasSideEffects(tfg::Node(&op));
+      sideEffectCache[function] = result;
     }
     found |= result;
   };
@@ -42,7 +42,7 @@ bool Translator::acts(tfg::Node node) {
   return found;
 }
 
-std::optional<size_t> Translator::cellOf(const Typed &handle) {
+std::optional<size_t> Translator::cellOf(const TracedValue &handle) {
   auto known = cellNumbers.find(handle.value);
   return known == cellNumbers.end() ? std::nullopt : std::optional(known->second);
 }
@@ -50,7 +50,7 @@ std::optional<size_t> Translator::cellOf(const Typed &handle) {
 Expected<Values> Translator::resultOf(StringRef op, ArrayRef<NamedAttribute> attrs, Values inputs,
                                       Type element, tfg::Node node) {
   Block &block = *parts.emplace_back(std::make_unique<Block>());
-  for (const Typed &input : inputs) {
+  for (const TracedValue &input : inputs) {
     Type type = input.value.getType();
     block.addArgument(isTensor(type) ? type : RankedTensorType::get({}, type), loc);
   }
@@ -123,7 +123,7 @@ void Translator::checkRunning() {
   check(running);
 }
 
-Typed Translator::read(size_t cell) {
+TracedValue Translator::read(size_t cell) {
   if (!kernelCells.contains(cell))
     return cells[cell];
   RankedTensorType type = cellTypes[cell];
@@ -132,7 +132,7 @@ Typed Translator::read(size_t cell) {
   return unboxed(made->getResult(0), KnownValue(tfg::shapeOf(type)));
 }
 
-void Translator::write(size_t cell, Typed value) {
+void Translator::write(size_t cell, TracedValue value) {
   if (!kernelCells.contains(cell)) {
     cells[cell] = std::move(value);
     return;
@@ -146,7 +146,7 @@ namespace {
 Attribute typeAttr(Type element) { return mlir::TypeAttr::get(element); }
 
 /// Returns the cell of a node's handle, for values of this dtype.
-Expected<size_t> cellFor(Translator &t, tfg::Node node, const Typed &handle, Type element) {
+Expected<size_t> cellFor(Translator &t, tfg::Node node, const TracedValue &handle, Type element) {
   std::optional<size_t> cell = t.cellOf(handle);
   if (!cell)
     return Unexpected(Translator::unsupported(node, "the variable that it accesses isn't known"));
@@ -156,7 +156,7 @@ Expected<size_t> cellFor(Translator &t, tfg::Node node, const Typed &handle, Typ
 }
 
 /// Returns the value of the variable; nullopt unless it is a cell or read-only.
-MaybeValues valueOf(Translator &t, tfg::Node node, const Typed &handle) {
+MaybeValues valueOf(Translator &t, tfg::Node node, const TracedValue &handle) {
   if (!t.cellOf(handle))
     return std::nullopt;
   return cellFor(t, node, handle, t.elementType(node->getResult(0))).map([&](size_t cell) {
@@ -191,7 +191,7 @@ bool haveSameShape(Translator &t, Value a, Value b) {
 }
 
 MaybeValues assign(Translator &t, tfg::Node node, Values inputs) {
-  Typed value = inputs[1].list ? t.handleOf(inputs[1]) : std::move(inputs[1]);
+  TracedValue value = inputs[1].list ? t.handleOf(inputs[1]) : std::move(inputs[1]);
   size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], elementOf(value.value.getType())));
   auto validates = node.attr<BoolAttr>("validate_shape");
   if (validates && validates.getValue() && !haveSameShape(t, t.read(cell).value, value.value))
@@ -208,7 +208,7 @@ MaybeValues update(Translator &t, tfg::Node node, Values inputs) {
   size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], element));
   if (t.kernelCells.contains(cell))
     return std::nullopt;
-  Typed now = t.read(cell);
+  TracedValue now = t.read(cell);
   if (!haveSameShape(t, now.value, inputs[1].value))
     return std::nullopt;
   Values sum = TREADLE_TRY(t.resultOf(onTensor(node), {t.b.getNamedAttr("T", typeAttr(element))},
@@ -221,7 +221,7 @@ MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
   std::optional<size_t> cell = t.cellOf(inputs[0]);
   if (!cell)
     return std::nullopt;
-  Typed value = t.read(*cell);
+  TracedValue value = t.read(*cell);
   Type element = t.elementType(node->getResult(0));
   NamedAttribute attrs[] = {t.b.getNamedAttr("T", typeAttr(elementOf(value.value.getType()))),
                             t.b.getNamedAttr("out_type", typeAttr(element))};

@@ -42,7 +42,7 @@ struct ListForm {
 
 /// A value of the graph under translation: the SSA value that holds it, and its known properties.
 /// It is a scalar of a native type, a tensor (ranked if the rank is known), or a list.
-struct Typed {
+struct TracedValue {
   mlir::Value value;
   KnownValue known;
   /// The elements, in memory order, of a small tensor that is held in registers.
@@ -60,7 +60,7 @@ struct Form {
   mlir::Type type;
   std::optional<ListForm> list = std::nullopt;
 
-  static Form of(const Typed &typed) { return {typed.value.getType(), typed.list}; }
+  static Form of(const TracedValue &typed) { return {typed.value.getType(), typed.list}; }
 
   /// Returns the types of the SSA values that represent it: one, or one per element of a small
   /// tensor.
@@ -72,7 +72,7 @@ struct Form {
   }
 };
 
-using Values = llvm::SmallVector<Typed, 2>;
+using Values = llvm::SmallVector<TracedValue, 2>;
 
 /// The results of a node; nullopt if this translation doesn't apply.
 using MaybeValues = Expected<std::optional<Values>>;
@@ -90,24 +90,24 @@ public:
 
   // Functions and control flow.
   using Results = Expected<Values>;
-  Results inlineFunction(tfg::FuncOp function, llvm::ArrayRef<Typed> arguments);
+  Results inlineFunction(tfg::FuncOp function, llvm::ArrayRef<TracedValue> arguments);
   Error tooLarge(tfg::FuncOp function) const;
-  Results call(tfg::Node node, mlir::Attribute function, llvm::ArrayRef<Typed> inputs);
+  Results call(tfg::Node node, mlir::Attribute function, llvm::ArrayRef<TracedValue> inputs);
   Results branches(tfg::Node node, const Values &inputs);
   Results loop(tfg::Node node, Values inputs);
 
   // Nodes.
   Results translateNode(tfg::Node node, Values inputs);
-  Typed constant(const Tensor &tensor, KnownValue known);
+  TracedValue constant(const Tensor &tensor, KnownValue known);
   Results handle(tfg::Node node);
-  Results readVariable(tfg::Node node, const Typed &handle);
-  /// Translates an op with these attributes, for a node that stands for several ops.
+  Results readVariable(tfg::Node node, const TracedValue &handle);
+  /// Translates an op with these attributes, for a node that represents several ops.
   Results resultOf(llvm::StringRef op, llvm::ArrayRef<mlir::NamedAttribute> attrs, Values inputs,
                    mlir::Type element, tfg::Node node);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   MaybeValues elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs);
   /// Checks that no element of an integer tensor is zero.
-  void checkNoZeros(const Typed &tensor);
+  void checkNoZeros(const TracedValue &tensor);
   Results kernel(tfg::Node node, const Values &inputs);
   /// Emits a call of a kernel that doesn't correspond to a node of the graph; `near` is the node
   /// that it is for.
@@ -116,23 +116,23 @@ public:
 
   // Variables that are written back at the end; see Cell. Returns the number of the cell with this
   // handle; nullopt if it isn't known.
-  std::optional<size_t> cellOf(const Typed &handle);
-  Typed read(size_t cell);
-  void write(size_t cell, Typed value);
+  std::optional<size_t> cellOf(const TracedValue &handle);
+  TracedValue read(size_t cell);
+  void write(size_t cell, TracedValue value);
   /// Whether a node, or one in a function that it calls, has side effects, so that it must run even
   /// if its results are unused.
-  bool acts(tfg::Node node);
+  bool hasSideEffects(tfg::Node node);
 
   // Lists. Whether the lists that a node makes are left to kernels.
   bool leavesLists(tfg::Node node) const { return kernelLists.contains(node.getOperation()); }
   /// Converts a list to a handle, as kernels use it. If this happens in each iteration of a loop,
   /// or some properties are unknown, adds the makers of the list to `wanted`, so that the list is a
   /// handle from the beginning.
-  Typed handleOf(const Typed &list);
+  TracedValue handleOf(const TracedValue &list);
   /// Converts a list that is just a length to one with elements of this rank.
-  Typed openList(const Typed &length, mlir::Type type);
+  TracedValue openList(const TracedValue &length, mlir::Type type);
   /// Returns the length of a list.
-  mlir::Value lengthOf(const Typed &list);
+  mlir::Value lengthOf(const TracedValue &list);
   /// Whether a value is computed inside of the innermost loop.
   bool isOfIteration(mlir::Value value) const;
 
@@ -140,65 +140,65 @@ public:
   mlir::Type elementType(mlir::Type ofGraph) const;
   mlir::Type elementType(mlir::Value ofGraph) const { return elementType(ofGraph.getType()); }
   mlir::Value boxed(mlir::Value value);
-  Typed unboxed(mlir::Value value, KnownValue known);
+  TracedValue unboxed(mlir::Value value, KnownValue known);
   mlir::Value coerce(mlir::Value value, mlir::Type type);
   mlir::Value dim(mlir::Value value, int64_t index);
   mlir::Type joined(mlir::Type a, mlir::Type b);
   /// Returns the most specific common representation; nullopt if the dtypes differ.
   std::optional<Form> joined(const Form &a, const Form &b);
-  mlir::Value coerce(const Typed &typed, const Form &form);
+  mlir::Value coerce(const TracedValue &typed, const Form &form);
   mlir::Value index(int64_t value);
   llvm::SmallVector<mlir::Value> asIndices(llvm::ArrayRef<int64_t> values) {
     return llvm::map_to_vector(values, [&](int64_t value) { return index(value); });
   }
   /// Returns the elements of a small integer tensor as indices if they are constant or in registers
   /// and the tensor has this rank; by default, scalars and vectors are accepted. Otherwise nullopt.
-  std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed,
+  std::optional<llvm::SmallVector<mlir::Value>> indices(const TracedValue &typed,
                                                         std::optional<int64_t> rank = {});
   /// The same if all elements are constant.
-  std::optional<llvm::SmallVector<int64_t>> integers(const Typed &typed,
+  std::optional<llvm::SmallVector<int64_t>> integers(const TracedValue &typed,
                                                      std::optional<int64_t> rank = {});
   /// Makes a tensor in registers from its elements in memory order.
-  Typed small(llvm::ArrayRef<mlir::Value> elements, llvm::ArrayRef<int64_t> shape,
-              mlir::Type element, KnownValue known);
-  Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known) {
+  TracedValue small(llvm::ArrayRef<mlir::Value> elements, llvm::ArrayRef<int64_t> shape,
+                    mlir::Type element, KnownValue known);
+  TracedValue vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known) {
     return small(elements, static_cast<int64_t>(elements.size()), element, std::move(known));
   }
   /// Whether `ops` more operations may be emitted for tensors in registers; counts them. Beyond the
   /// limit, memory and kernels are used, to bound the code size.
   bool mayUnroll(int64_t ops);
   /// Returns the elements of a scalar or a small tensor; nullopt for others.
-  std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const Typed &typed);
+  std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const TracedValue &typed);
   /// Returns the scalar that all elements equal, or null.
-  mlir::Value scalarOf(const Typed &typed);
+  mlir::Value scalarOf(const TracedValue &typed);
   /// Makes a tensor with these sizes whose elements all equal this scalar.
-  Typed filled(llvm::ArrayRef<mlir::Value> sizes, mlir::Value scalar, KnownValue known);
+  TracedValue filled(llvm::ArrayRef<mlir::Value> sizes, mlir::Value scalar, KnownValue known);
   /// Returns the element at these indices, which are in range.
-  mlir::Value elementAt(mlir::OpBuilder &b, mlir::Location loc, const Typed &from,
+  mlir::Value elementAt(mlir::OpBuilder &b, mlir::Location loc, const TracedValue &from,
                         llvm::ArrayRef<mlir::Value> indices);
   /// Converts between a value and its representation.
-  void split(const Typed &typed, const Form &form, llvm::SmallVectorImpl<mlir::Value> &parts);
-  Typed joinedFrom(const Form &form, mlir::ValueRange parts, KnownValue known);
+  void split(const TracedValue &typed, const Form &form, llvm::SmallVectorImpl<mlir::Value> &parts);
+  TracedValue joinedFrom(const Form &form, mlir::ValueRange parts, KnownValue known);
   /// Infers the known properties of a node's only result.
   KnownValue outcome(tfg::Node node, const Values &inputs);
   /// Makes a tensor with these sizes whose elements are computed from their indices.
   using ElementAt =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange indices)>;
-  Typed generate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element, KnownValue known,
-                 ElementAt elementAt);
+  TracedValue generate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element, KnownValue known,
+                       ElementAt elementAt);
   /// Reshapes a tensor.
-  Typed reshape(const Typed &from, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
+  TracedValue reshape(const TracedValue &from, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
   /// Computes each element from one element of each input, with broadcasting. Returns nullopt if a
   /// rank isn't known or shapes aren't compatible.
   using Compute =
       llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange scalars)>;
-  std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
-                           Compute compute) {
+  std::optional<TracedValue> map(llvm::ArrayRef<TracedValue> inputs, mlir::Type result,
+                                 KnownValue outcome, Compute compute) {
     return map(inputs, result, std::move(outcome), compute, compute);
   }
   /// The same with another implementation for elements computed one by one.
-  std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
-                           Compute compute, Compute many);
+  std::optional<TracedValue> map(llvm::ArrayRef<TracedValue> inputs, mlir::Type result,
+                                 KnownValue outcome, Compute compute, Compute many);
   void check(mlir::Value condition);
 
   static Error unsupported(tfg::Node node, std::string_view why) {
@@ -238,9 +238,10 @@ private:
   /// Leaves if the run was stopped, or another run has changed a variable.
   void checkRunning();
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
-                      mlir::Value selector, llvm::ArrayRef<Typed> inputs);
-  std::optional<Typed> inRegisters(llvm::ArrayRef<Typed> inputs, llvm::ArrayRef<int64_t> shape,
-                                   mlir::Type result, const KnownValue &known, Compute compute);
+                      mlir::Value selector, llvm::ArrayRef<TracedValue> inputs);
+  std::optional<TracedValue> inRegisters(llvm::ArrayRef<TracedValue> inputs,
+                                         llvm::ArrayRef<int64_t> shape, mlir::Type result,
+                                         const KnownValue &known, Compute compute);
   Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
                     llvm::ArrayRef<size_t> variables, llvm::ArrayRef<Form> forms,
                     const Values &now);
@@ -260,20 +261,20 @@ private:
     return llvm::SaveAndRestore(innermost, loop);
   }
   Expected<tfg::FuncOp> functionIn(tfg::Node node, mlir::Attribute attr);
-  Expected<mlir::Value> truth(tfg::Node node, const Typed &condition);
+  Expected<mlir::Value> truth(tfg::Node node, const TracedValue &condition);
 
   /// Returns the location of a node's code, for counting.
-  mlir::Location placeOf(tfg::Node node);
+  mlir::Location originOf(tfg::Node node);
 
   const graphdef::TypeTable types;
   int64_t unrolled = 0; // operations emitted for unrolled tensors
   int depth = 0;
   int64_t translated = 0;       // operations of functions, counted once per call
-  int loopPlace = -1;           // of the innermost loop
+  int loopOrigin = -1;          // of the innermost loop
   mlir::scf::WhileOp innermost; // null outside of loops
-  /// Nodes outside of all bodies, which stand for parts of other nodes.
+  /// Nodes outside of all bodies, which represent parts of other nodes.
   std::vector<std::unique_ptr<mlir::Block>> parts;
-  llvm::DenseMap<mlir::Operation *, bool> acting; // by function
+  llvm::DenseMap<mlir::Operation *, bool> sideEffectCache; // by function
 };
 
 /// Sizes split as in MLIR types: `shape` has -1 for each size in `dynamic`.
@@ -286,7 +287,7 @@ struct Sizes {
 
 /// Whether the sizes are possible: no constant one is negative, and the number of elements doesn't
 /// overflow.
-bool maySize(llvm::ArrayRef<mlir::Value> sizes);
+bool isValidSize(llvm::ArrayRef<mlir::Value> sizes);
 
 /// Returns a dimension counted from the front; nullopt if it is out of range.
 std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank);

@@ -1,7 +1,7 @@
 // Vector functions of the C library, for loops that LLVM vectorizes.
 #pragma once
 
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/CallFrame.h"
 #include "treadle/runtime/InstructionSet.h"
 
 #include "llvm/Analysis/TargetLibraryInfo.h"

@@ -9,7 +9,7 @@ namespace treadle::codegen {
 /// Returns a tensor with the elements that `fill` stores; null if `fill` returns false or would
 /// call kernels. Meanwhile the translator's builder is inside the loops.
 using Fill = llvm::function_ref<bool(mlir::Value tensor, mlir::ValueRange loops)>;
-mlir::Value writeTensor(Translator &t, const Typed &tensor, llvm::ArrayRef<mlir::Value> sizes,
+mlir::Value writeTensor(Translator &t, const TracedValue &tensor, llvm::ArrayRef<mlir::Value> sizes,
                         bool isParallel, Fill fill);
 
 /// Computes the elements of several tensors of one shape together, at the translator's builder.
@@ -23,6 +23,6 @@ std::optional<llvm::SmallVector<mlir::Value>> generateAll(Translator &t,
 
 /// Checks that indices are in range: of one size, or of several for index vectors along the last
 /// dimension. Returns false if that can't be checked.
-bool checkBelow(Translator &t, const Typed &indices, llvm::ArrayRef<int64_t> sizes);
+bool checkBelow(Translator &t, const TracedValue &indices, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace treadle::codegen

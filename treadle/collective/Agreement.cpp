@@ -105,14 +105,14 @@ std::vector<std::string> Communicator::Impl::takeTurns(const std::vector<GroupAg
   return turns;
 }
 
-void Communicator::Impl::tellOrder(SaidOrder &said, const std::vector<int> &ranks) {
+void Communicator::Impl::sendOrder(OrderMessage &said, const std::vector<int> &ranks) {
   if (said.text.empty())
     return;
   for (int to : ranks) {
     bool isNew = false;
     {
       std::lock_guard lock(mutex);
-      isNew = to != transport->rank() && said.told.insert(to).second;
+      isNew = to != transport->rank() && said.notified.insert(to).second;
     }
     if (isNew)
       transport->send(to, std::string(orderKey), toTensor(said.text));
@@ -120,7 +120,7 @@ void Communicator::Impl::tellOrder(SaidOrder &said, const std::vector<int> &rank
 }
 
 /// The first rank that finds a cycle ends all ranks, with the same message.
-void Communicator::Impl::learnOrder(int from, std::string_view text) {
+void Communicator::Impl::receiveOrder(int from, std::string_view text) {
   std::optional<std::string> circle;
   {
     std::lock_guard lock(mutex);
@@ -132,7 +132,7 @@ void Communicator::Impl::learnOrder(int from, std::string_view text) {
       str("ranks would deadlock: ", *circle, "; run collectives in the same order on all ranks");
   for (int to = 0; to < transport->size(); ++to)
     if (to != transport->rank())
-      transport->send(to, std::string(circleKey), toTensor(message));
+      transport->send(to, std::string(cycleKey), toTensor(message));
   failAll(failedPrecondition(message));
 }
 
@@ -198,11 +198,11 @@ Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std:
   if (size() == 1)
     return {};
   std::vector<std::string> turns = impl->takeTurns(agendas);
-  auto said = std::make_shared<SaidOrder>();
+  auto said = std::make_shared<OrderMessage>();
   if (patience == Patience::Waits && !order.edges.empty()) {
     said->text = textOf(order, agendas, turns);
-    impl->learnOrder(rank(), said->text);
-    impl->tellOrder(*said, {0}); // rank 0, which receives all orders
+    impl->receiveOrder(rank(), said->text);
+    impl->sendOrder(*said, {0}); // rank 0, which receives all orders
   }
   auto outcome = std::make_shared<Outcome>(agendas.size());
   for (size_t i = 0; i < agendas.size(); ++i) {
@@ -220,16 +220,16 @@ Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std:
     call.timeout = agenda.timeout;
     call.place = agenda.place;
     std::string subject = str("agreeing on ", what, " of group ", agenda.groupKey);
-    impl->withGroup(call, subject,
-                    [this, agenda, turn = turns[i], said, what = std::string(what), patience,
-                     then](Expected<std::vector<int>> members) {
-                      if (!members)
-                        return then(Unexpected(std::move(members.error())));
-                      // Sent before the list, so that ranks that have all lists know the orders of
-                      // the others.
-                      impl->tellOrder(*said, *members);
-                      impl->agree(agenda, turn, std::move(*members), what, patience, then);
-                    });
+    impl->whenGroupKnown(call, subject,
+                         [this, agenda, turn = turns[i], said, what = std::string(what), patience,
+                          then](Expected<std::vector<int>> members) {
+                           if (!members)
+                             return then(Unexpected(std::move(members.error())));
+                           // Sent before the list, so that ranks that have all lists know the
+                           // orders of the others.
+                           impl->sendOrder(*said, *members);
+                           impl->agree(agenda, turn, std::move(*members), what, patience, then);
+                         });
   }
   return patience == Patience::Waits ? outcome->wait() : Expected<void>();
 }

@@ -78,8 +78,9 @@ Expected<Tensor> reduced(const std::vector<Tensor> &values, const Collective &ca
 } // namespace
 
 /// A collective in progress on this rank.
-struct Communicator::Impl::Running : std::enable_shared_from_this<Running> {
-  Running(Impl &world, Collective call, std::vector<int> members, std::string key, Done done)
+struct Communicator::Impl::ActiveCollective : std::enable_shared_from_this<ActiveCollective> {
+  ActiveCollective(Impl &world, Collective call, std::vector<int> members, std::string key,
+                   Done done)
       : world(world), call(std::move(call)), members(std::move(members)), key(std::move(key)),
         done(std::move(done)),
         place(static_cast<size_t>(std::ranges::find(this->members, world.transport->rank()) -
@@ -112,9 +113,9 @@ private:
 
 /// Sends each other member its part, and continues when all parts have arrived; `own` is the part
 /// of this rank.
-void Communicator::Impl::Running::exchange(std::string_view round,
-                                           const std::function<Tensor(size_t)> &partFor, Tensor own,
-                                           Then then) {
+void Communicator::Impl::ActiveCollective::exchange(std::string_view round,
+                                                    const std::function<Tensor(size_t)> &partFor,
+                                                    Tensor own, Then then) {
   std::string name = str(key, round);
   auto self = shared_from_this();
   auto awaited = world.makeExchange(
@@ -134,7 +135,7 @@ void Communicator::Impl::Running::exchange(std::string_view round,
   world.expect(awaited, sources);
 }
 
-void Communicator::Impl::Running::reduceAtOnce() {
+void Communicator::Impl::ActiveCollective::reduceAtOnce() {
   exchange(
       "/all", [&](size_t) { return call.input; }, call.input,
       [self = shared_from_this()](std::vector<Tensor> values) {
@@ -143,7 +144,7 @@ void Communicator::Impl::Running::reduceAtOnce() {
 }
 
 // A reduce-scatter followed by an all-gather.
-void Communicator::Impl::Running::reduceInParts() {
+void Communicator::Impl::ActiveCollective::reduceInParts() {
   size_t n = members.size();
   auto part = [&](size_t i) { return partOf(call.input, i, n, true); };
   exchange("/part", part, part(place), [self = shared_from_this()](std::vector<Tensor> values) {
@@ -159,7 +160,7 @@ void Communicator::Impl::Running::reduceInParts() {
   });
 }
 
-bool Communicator::Impl::Running::hasRowsForAll() {
+bool Communicator::Impl::ActiveCollective::hasRowsForAll() {
   const Tensor &input = call.input;
   auto n = static_cast<int64_t>(members.size());
   if (input.rank() > 0 && input.dim(0) % n == 0)
@@ -170,7 +171,7 @@ bool Communicator::Impl::Running::hasRowsForAll() {
   return false;
 }
 
-void Communicator::Impl::Running::reduceScatter() {
+void Communicator::Impl::ActiveCollective::reduceScatter() {
   if (!hasRowsForAll())
     return;
   auto part = [&](size_t i) { return partOf(call.input, i, members.size(), false); };
@@ -179,7 +180,7 @@ void Communicator::Impl::Running::reduceScatter() {
   });
 }
 
-void Communicator::Impl::Running::gather() {
+void Communicator::Impl::ActiveCollective::gather() {
   exchange(
       "/all", [&](size_t) { return call.input; }, call.input,
       [self = shared_from_this()](std::vector<Tensor> values) {
@@ -194,7 +195,7 @@ void Communicator::Impl::Running::gather() {
       });
 }
 
-void Communicator::Impl::Running::allToAll() {
+void Communicator::Impl::ActiveCollective::allToAll() {
   if (!hasRowsForAll())
     return;
   auto part = [&](size_t i) { return partOf(call.input, i, members.size(), false); };
@@ -208,14 +209,14 @@ void Communicator::Impl::Running::allToAll() {
   });
 }
 
-void Communicator::Impl::Running::broadcastSend() {
+void Communicator::Impl::ActiveCollective::broadcastSend() {
   for (int member : members)
     if (member != members[place])
       world.transport->send(member, "b/" + key, call.input);
   done(call.input);
 }
 
-void Communicator::Impl::Running::broadcastReceive() {
+void Communicator::Impl::ActiveCollective::broadcastReceive() {
   auto self = shared_from_this();
   auto awaited = world.makeExchange(call, 1, [self](Expected<std::vector<Tensor>> values) {
     if (values)
@@ -227,7 +228,7 @@ void Communicator::Impl::Running::broadcastReceive() {
 }
 
 // A rank without a source receives zeros; one without a target sends nothing.
-void Communicator::Impl::Running::permute() {
+void Communicator::Impl::ActiveCollective::permute() {
   int self = static_cast<int>(place), from = -1;
   for (auto [source, target] : call.pairs) {
     if (target == self)
@@ -250,7 +251,7 @@ void Communicator::Impl::Running::permute() {
   world.expect(awaited, {{sender, key, 0}});
 }
 
-void Communicator::Impl::Running::run() {
+void Communicator::Impl::ActiveCollective::run() {
   switch (call.kind) {
   case Collective::AllReduce:
     return call.input.bytes() <= smallBytes ? reduceAtOnce() : reduceInParts();
@@ -271,11 +272,12 @@ void Communicator::Impl::Running::run() {
 
 void Communicator::Impl::run(const Collective &call, std::vector<int> members, std::string key,
                              Done done) {
-  std::make_shared<Running>(*this, call, std::move(members), std::move(key), std::move(done))
+  std::make_shared<ActiveCollective>(*this, call, std::move(members), std::move(key),
+                                     std::move(done))
       ->run();
 }
 
-std::optional<Error> collective::errorIn(const Collective &call) {
+std::optional<Error> collective::validationError(const Collective &call) {
   std::set<int> sources, targets;
   for (auto [source, target] : call.pairs) {
     for (int place : {source, target})

@@ -4,7 +4,7 @@ namespace treadle {
 
 using namespace collective;
 
-std::string collective::whatOf(const Collective &call) {
+std::string collective::descriptionOf(const Collective &call) {
   return str(kindNames[call.kind], call.name.empty() ? "" : str(" '", call.name, "'"), " (group ",
              call.groupKey, ", instance ",
              call.instanceName.empty() ? std::to_string(call.instance)
@@ -56,7 +56,7 @@ void Communicator::start(const Collective &call, Done done) {
         size(),
         call.groupSize > 1 ? str("; start as many processes: mpirun -n ", call.groupSize)
                            : std::string())));
-  if (std::optional<Error> error = errorIn(call))
+  if (std::optional<Error> error = validationError(call))
     return done(Unexpected(std::move(*error)));
   if (call.groupSize == 1 || call.places.size() == 1)
     return done(alone(call));
@@ -75,14 +75,15 @@ void Communicator::start(const Collective &call, Done done) {
     int64_t use = impl->uses[key]++;
     key += str("/", use);
   }
-  impl->withGroup(call, whatOf(call),
-                  [this, call, key, done = std::move(done)](Expected<std::vector<int>> members) {
-                    if (!members)
-                      return done(Unexpected(std::move(members.error())));
-                    if (!call.places.empty())
-                      *members = chosen(*members, call.places);
-                    impl->run(call, std::move(*members), key, done);
-                  });
+  impl->whenGroupKnown(
+      call, descriptionOf(call),
+      [this, call, key, done = std::move(done)](Expected<std::vector<int>> members) {
+        if (!members)
+          return done(Unexpected(std::move(members.error())));
+        if (!call.places.empty())
+          *members = chosen(*members, call.places);
+        impl->run(call, std::move(*members), key, done);
+      });
 }
 
 std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources) {
@@ -92,7 +93,7 @@ std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources) {
 }
 
 void Communicator::send(int to, const std::string &key, Tensor value) {
-  impl->hand(to, "p/" + key, std::move(value));
+  impl->deliverTo(to, "p/" + key, std::move(value));
 }
 
 /// Creates an exchange that waits for one value.
@@ -115,21 +116,22 @@ void Communicator::receive(int from, const std::string &key, double timeout, Don
 }
 
 void Communicator::deposit(const std::string &key, Tensor value) {
-  impl->hand(0, str(depositPrefix, key), std::move(value));
+  impl->deliverTo(0, str(depositPrefix, key), std::move(value));
 }
 
 void Communicator::collect(const std::string &key, Done done) {
   ExchangePtr exchange = impl->makeReception(
       str("receiving '", key, "', which another rank has to send"), 0, std::move(done));
-  exchange->isByHost = true;
-  impl->hand(0, str(collectPrefix, key), toTensor(""));
+  exchange->isThroughHost = true;
+  impl->deliverTo(0, str(collectPrefix, key), toTensor(""));
   impl->expect(exchange, {{0, "p/" + key, 0}});
 }
 
 void Communicator::waitForOthersToLeave() {
   std::unique_lock lock(impl->mutex);
-  impl->changed.wait(
-      lock, [&] { return impl->failure || impl->gone.size() + 1 >= static_cast<size_t>(size()); });
+  impl->changed.wait(lock, [&] {
+    return impl->failure || impl->departed.size() + 1 >= static_cast<size_t>(size());
+  });
 }
 
 void Communicator::abort(const Error &error) {

@@ -22,7 +22,7 @@ inline constexpr std::string_view abortKey = "!";
 inline constexpr std::string_view leaveKey = ".";
 inline constexpr std::string_view groupPrefix = "g/";
 inline constexpr std::string_view orderKey = ">";
-inline constexpr std::string_view circleKey = "o";
+inline constexpr std::string_view cycleKey = "o";
 inline constexpr std::string_view depositPrefix = "h/";
 inline constexpr std::string_view collectPrefix = "t/";
 inline constexpr double forever = 1e8; // seconds: years, and still representable by clocks
@@ -52,7 +52,7 @@ inline constexpr std::string_view kindNames[] = {"all-reduce", "all-gather", "re
                                                  "permutation"};
 
 /// Names the collective in messages.
-std::string whatOf(const Collective &call);
+std::string descriptionOf(const Collective &call);
 
 /// An exchange: a value that requires the values of several other ranks.
 struct Exchange {
@@ -60,11 +60,11 @@ struct Exchange {
   std::string what;
   std::vector<Tensor> values; // by position
   std::vector<int> missing;   // ranks whose values are missing
-  std::string come;           // ranks that have arrived, if the missing ones aren't known
+  std::string arrivedText;    // ranks that have arrived, if the missing ones aren't known
   Clock::time_point deadline;
   double timeout = 0;
   Then then;
-  bool isByHost = false; // the value comes through rank 0, even if the sender has left
+  bool isThroughHost = false; // the value comes through rank 0, even if the sender has left
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
@@ -90,22 +90,22 @@ struct Group {
 };
 
 /// The values deposited under a key, and the ranks waiting for them. One of the two is empty.
-struct Box {
+struct DepositQueue {
   std::deque<Tensor> values;
   std::deque<int> collectors; // waiting ranks
 };
 
 /// The wait order that a rank sends to each other rank once.
-struct SaidOrder {
+struct OrderMessage {
   std::string text; // empty: none
-  std::set<int> told;
+  std::set<int> notified;
 };
 
 /// Returns the result of a collective in a group of one rank.
 Expected<Tensor> alone(const Collective &call);
 
 /// Returns InvalidArgument unless each rank sends and receives at most one value.
-std::optional<Error> errorIn(const Collective &call);
+std::optional<Error> validationError(const Collective &call);
 
 } // namespace treadle::collective
 
@@ -114,23 +114,24 @@ namespace treadle {
 struct Communicator::Impl {
   Impl(std::unique_ptr<Transport> t, double timeout) : transport(std::move(t)), timeout(timeout) {}
 
-  struct Running;
+  struct ActiveCollective;
 
   void listen();
   /// Starts this rank's part of a collective among these members.
   void run(const Collective &call, std::vector<int> members, std::string key, Done done);
   void take(Message message);
-  void hand(int to, std::string key, Tensor value);
+  void deliverTo(int to, std::string key, Tensor value);
   collective::ExchangePtr makeReception(std::string what, double timeout, Done done) const;
-  void serve(Message message);
+  void serveHostRequest(Message message);
   void expect(const collective::ExchangePtr &exchange,
               const std::vector<collective::Source> &sources);
   void watch();
   void failAll(const Error &error);
   void abort(const Error &error);
-  void withGroup(const Collective &call, const std::string &what, collective::Group::Then then);
-  bool isHopeless(const collective::Group &group) const;
-  void endHopelessGroups();
+  void whenGroupKnown(const Collective &call, const std::string &what,
+                      collective::Group::Then then);
+  bool hasLostMembers(const collective::Group &group) const;
+  void failGroupsWithLostMembers();
   void failGroup(int key, const Error &error);
   void completeGroup(int key, std::unique_lock<std::mutex> &lock);
   void announced(int key, int from, collective::Announcement announcement);
@@ -141,8 +142,8 @@ struct Communicator::Impl {
              std::function<void(Expected<void>)> then);
   std::string ledgerOf(const GroupAgenda &agenda) const;
   std::vector<std::string> takeTurns(const std::vector<GroupAgenda> &agendas);
-  void tellOrder(collective::SaidOrder &said, const std::vector<int> &ranks);
-  void learnOrder(int from, std::string_view text);
+  void sendOrder(collective::OrderMessage &said, const std::vector<int> &ranks);
+  void receiveOrder(int from, std::string_view text);
   Expected<void> compare(const std::string &ledger, const std::vector<int> &members,
                          const std::vector<Tensor> &lists, const std::string &what);
   std::optional<Error> startWatcher();
@@ -167,12 +168,12 @@ struct Communicator::Impl {
   std::set<collective::ExchangePtr> awaited;
   std::map<int, collective::Group> groups;
   std::map<std::string, int64_t> uses;
-  std::set<int> gone; // ranks that have left
+  std::set<int> departed; // ranks that have left
   // lists by digest, for each ledger
   std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists;
   // on rank 0 only
-  std::map<std::string, collective::Box> boxes;
-  std::deque<std::pair<int, Message>> beingDelivered; // from boxes, with their target ranks
+  std::map<std::string, collective::DepositQueue> boxes;
+  std::deque<std::pair<int, Message>> pendingDeliveries; // from boxes, with their target ranks
   bool isDelivering = false;
   WaitGraph waits;
   std::optional<Error> failure;

@@ -451,7 +451,7 @@ TEST(Agreement, WhatDiffersLaterEndsWhoeverWaits) {
                         [&](Expected<Tensor> value) { error.set_value(value.error()); });
   EXPECT_FALSE(world.ranks[1]->agree(second, "the order"));
   EXPECT_NE(error.get_future().get().message.find(
-                "ranks disagree on the order: number 1 is on rank 0 a, but on rank 1 b"),
+                "ranks don't agree on the order: number 1 is on rank 0 a, but on rank 1 b"),
             std::string::npos);
 }
 

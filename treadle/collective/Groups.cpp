@@ -58,8 +58,8 @@ std::string collective::rankList(const std::vector<int> &ranks) {
 
 // A group smaller than the world consists of the ranks that announced it: each sends its
 // announcement to all ranks when it first uses the group's key.
-void Communicator::Impl::withGroup(const Collective &call, const std::string &what,
-                                   Group::Then then) {
+void Communicator::Impl::whenGroupKnown(const Collective &call, const std::string &what,
+                                        Group::Then then) {
   int size = transport->size(), key = call.groupKey;
   if (call.groupSize == size && call.place < 0) {
     std::vector<int> all(static_cast<size_t>(size));
@@ -97,26 +97,26 @@ void Communicator::Impl::withGroup(const Collective &call, const std::string &wh
     std::unique_lock lock(mutex);
     completeGroup(key, lock);
   }
-  endHopelessGroups();
+  failGroupsWithLostMembers();
 }
 
 /// Whether members are missing that have left, so that the group can't be completed.
-bool Communicator::Impl::isHopeless(const Group &group) const {
+bool Communicator::Impl::hasLostMembers(const Group &group) const {
   int possible = 0;
   for (int rank = 0; rank < transport->size(); ++rank)
-    possible += group.announced.contains(rank) || !gone.contains(rank);
+    possible += group.announced.contains(rank) || !departed.contains(rank);
   return group.awaited && possible < group.announced.begin()->second.size;
 }
 
-void Communicator::Impl::endHopelessGroups() {
+void Communicator::Impl::failGroupsWithLostMembers() {
   std::vector<std::pair<int, Error>> ended;
   {
     std::lock_guard lock(mutex);
     for (const auto &[key, group] : groups)
-      if (isHopeless(group)) {
-        ended.emplace_back(key, unavailable(group.awaited->what, ": ", group.awaited->come,
-                                            ", and ", rankList({gone.begin(), gone.end()}),
-                                            gone.size() == 1 ? " has ended" : " have ended"));
+      if (hasLostMembers(group)) {
+        ended.emplace_back(key, unavailable(group.awaited->what, ": ", group.awaited->arrivedText,
+                                            ", and ", rankList({departed.begin(), departed.end()}),
+                                            departed.size() == 1 ? " has ended" : " have ended"));
         forget(group.awaited);
       }
   }
@@ -142,7 +142,7 @@ void Communicator::Impl::completeGroup(int key, std::unique_lock<std::mutex> &lo
   if (!error &&
       group.announced.size() < static_cast<size_t>(group.announced.begin()->second.size)) {
     if (group.awaited)
-      group.awaited->come = str("so far ", rankList(ranksOf(group)), " arrived");
+      group.awaited->arrivedText = str("so far ", rankList(ranksOf(group)), " arrived");
     return;
   }
   group.isComplete = !error;

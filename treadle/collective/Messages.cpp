@@ -25,8 +25,8 @@ void Communicator::Impl::take(Message message) {
   if (message.key == leaveKey)
     return left(message.from);
   if (message.key == orderKey)
-    return learnOrder(message.from, toText(message.value));
-  if (message.key == circleKey)
+    return receiveOrder(message.from, toText(message.value));
+  if (message.key == cycleKey)
     return failAll(failedPrecondition(toText(message.value)));
   if (message.key.starts_with(groupPrefix)) {
     std::optional<int> key = groupKeyOf(message);
@@ -37,7 +37,7 @@ void Communicator::Impl::take(Message message) {
                      str("'", groupPrefix, "KEY' with int32[2]")));
   }
   if (message.key.starts_with(depositPrefix) || message.key.starts_with(collectPrefix))
-    return serve(std::move(message));
+    return serveHostRequest(std::move(message));
   ExchangePtr complete;
   {
     std::lock_guard lock(mutex);
@@ -66,42 +66,42 @@ void Communicator::Impl::take(Message message) {
 }
 
 /// Delivers a message to a rank, which may be this one.
-void Communicator::Impl::hand(int to, std::string key, Tensor value) {
+void Communicator::Impl::deliverTo(int to, std::string key, Tensor value) {
   if (to == (transport ? transport->rank() : 0))
     return take({to, std::move(key), std::move(value)});
   transport->send(to, std::move(key), std::move(value));
 }
 
 /// On rank 0: handles a deposited value, or a request to collect one.
-void Communicator::Impl::serve(Message message) {
-  constexpr size_t mostKept = 4096;
+void Communicator::Impl::serveHostRequest(Message message) {
+  constexpr size_t maxDeposited = 4096;
   std::string key = message.key.substr(depositPrefix.size());
   std::unique_lock lock(mutex);
-  Box &box = boxes[key];
+  DepositQueue &box = boxes[key];
   if (message.key.starts_with(depositPrefix))
     box.values.push_back(std::move(message.value));
   else
     box.collectors.push_back(message.from);
-  if (box.values.size() > mostKept) {
+  if (box.values.size() > maxDeposited) {
     lock.unlock();
-    Error error = resourceExhausted("no rank collects what is sent over ", key, ": ", mostKept,
+    Error error = resourceExhausted("no rank collects what is sent over ", key, ": ", maxDeposited,
                                     " values are waiting");
     return transport ? abort(error) : failAll(error);
   }
   if (box.values.empty() || box.collectors.empty())
     return;
-  beingDelivered.push_back(
+  pendingDeliveries.push_back(
       {box.collectors.front(), {0, "p/" + key, std::move(box.values.front())}});
   box.values.pop_front();
   box.collectors.pop_front();
   // The thread that is delivering takes over, which preserves the order per target.
   if (std::exchange(isDelivering, true))
     return;
-  while (!beingDelivered.empty()) {
-    auto [to, delivery] = std::move(beingDelivered.front());
-    beingDelivered.pop_front();
+  while (!pendingDeliveries.empty()) {
+    auto [to, delivery] = std::move(pendingDeliveries.front());
+    pendingDeliveries.pop_front();
     lock.unlock();
-    hand(to, std::move(delivery.key), std::move(delivery.value));
+    deliverTo(to, std::move(delivery.key), std::move(delivery.value));
     lock.lock();
   }
   isDelivering = false;
@@ -171,15 +171,15 @@ void Communicator::Impl::forget(const ExchangePtr &exchange) {
 
 /// Requires the lock. Returns an error if the exchange can no longer complete.
 std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) const {
-  if (exchange.isByHost)
+  if (exchange.isThroughHost)
     return std::nullopt;
   for (int rank : exchange.missing)
-    if (gone.contains(rank))
+    if (departed.contains(rank))
       return unavailable(exchange.what, ": rank ", rank,
                          " has ended and can't take part; all ranks must run the same graph");
-  bool isAnyoneLeft = gone.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
+  bool isAnyoneLeft = departed.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
   bool waitsForAny = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
-  if (!isAnyoneLeft && waitsForAny && exchange.come.empty())
+  if (!isAnyoneLeft && waitsForAny && exchange.arrivedText.empty())
     return unavailable(exchange.what, ": all other ranks have exited");
   return std::nullopt;
 }
@@ -188,7 +188,7 @@ void Communicator::Impl::left(int rank) {
   std::vector<std::pair<ExchangePtr, Error>> ended;
   {
     std::lock_guard lock(mutex);
-    gone.insert(rank);
+    departed.insert(rank);
     changed.notify_all();
     for (const ExchangePtr &exchange : awaited)
       if (std::optional<Error> error = unreachable(*exchange))
@@ -198,7 +198,7 @@ void Communicator::Impl::left(int rank) {
   }
   for (auto &[exchange, error] : ended)
     exchange->then(Unexpected(std::move(error)));
-  endHopelessGroups();
+  failGroupsWithLostMembers();
 }
 
 /// Ends exchanges whose deadline has passed.
@@ -219,14 +219,14 @@ void Communicator::Impl::watch() {
     std::vector<int> missing = exchange->missing;
     std::ranges::sort(missing);
     std::erase(missing, anyRank);
-    Error error =
-        deadlineExceeded(exchange->what, ": nothing arrived from ",
-                         !missing.empty()         ? rankList(missing)
-                         : exchange->come.empty() ? std::string("any rank")
-                                                  : "the others",
-                         " within ", exchange->timeout, " s",
-                         exchange->come.empty() ? std::string() : str(" (", exchange->come, ")"),
-                         "; it has exited, waits for something else, or is slow");
+    Error error = deadlineExceeded(
+        exchange->what, ": nothing arrived from ",
+        !missing.empty()                ? rankList(missing)
+        : exchange->arrivedText.empty() ? std::string("any rank")
+                                        : "the others",
+        " within ", exchange->timeout, " s",
+        exchange->arrivedText.empty() ? std::string() : str(" (", exchange->arrivedText, ")"),
+        "; it has exited, waits for something else, or is slow");
     lock.unlock();
     exchange->then(Unexpected(std::move(error)));
     exchange.reset();
@@ -251,7 +251,7 @@ void Communicator::Impl::failAll(const Error &error) {
 ExchangePtr Communicator::Impl::makeExchange(const Collective &call, size_t size,
                                              Exchange::Then then) const {
   auto exchange = std::make_shared<Exchange>();
-  exchange->what = whatOf(call);
+  exchange->what = descriptionOf(call);
   exchange->values.resize(size);
   exchange->timeout = call.timeout > 0 ? call.timeout : timeout;
   exchange->deadline = after(exchange->timeout);

@@ -33,18 +33,18 @@ template <typename T> void divideAll(Tensor &value, int64_t divisor) {
 }
 
 using Combine = void (*)(Tensor &, const Tensor &);
-struct Row {
+struct DTypeReductions {
   DType dtype;
   Combine combine[4]; // indexed by Reduction
   void (*divide)(Tensor &, int64_t);
 };
-template <typename T> constexpr Row row(DType dtype) {
+template <typename T> constexpr DTypeReductions row(DType dtype) {
   return {dtype,
           {combineAll<Reduction::Add, T>, combineAll<Reduction::Mul, T>,
            combineAll<Reduction::Min, T>, combineAll<Reduction::Max, T>},
           divideAll<T>};
 }
-constexpr Row rows[] = {
+constexpr DTypeReductions rows[] = {
     row<float>(DType::Float32),       row<double>(DType::Float64),
     row<Eigen::half>(DType::Float16), row<Eigen::bfloat16>(DType::BFloat16),
     row<int32_t>(DType::Int32),       row<int64_t>(DType::Int64),
@@ -53,8 +53,8 @@ constexpr Row rows[] = {
     row<uint32_t>(DType::UInt32),     row<uint64_t>(DType::UInt64),
 };
 
-Expected<const Row *> rowOf(DType dtype) {
-  const Row *found = std::ranges::find(rows, dtype, &Row::dtype);
+Expected<const DTypeReductions *> rowOf(DType dtype) {
+  const DTypeReductions *found = std::ranges::find(rows, dtype, &DTypeReductions::dtype);
   if (found == std::end(rows))
     return Unexpected(unimplemented("values of ", dtypeName(dtype), " can't be reduced"));
   return found;
@@ -63,13 +63,15 @@ Expected<const Row *> rowOf(DType dtype) {
 } // namespace
 
 Expected<void> reduceInto(Tensor &value, const Tensor &other, Reduction reduction) {
-  return rowOf(value.dtype()).map([&](const Row *found) {
+  return rowOf(value.dtype()).map([&](const DTypeReductions *found) {
     found->combine[static_cast<int>(reduction)](value, other);
   });
 }
 
 Expected<void> divideBy(Tensor &value, int64_t divisor) {
-  return rowOf(value.dtype()).map([&](const Row *found) { found->divide(value, divisor); });
+  return rowOf(value.dtype()).map([&](const DTypeReductions *found) {
+    found->divide(value, divisor);
+  });
 }
 
 } // namespace treadle

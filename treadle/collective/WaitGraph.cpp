@@ -10,7 +10,7 @@ namespace treadle {
 namespace {
 
 // Older edges are dropped; cycles through them end by the timeout.
-constexpr size_t mostEdges = 1 << 20;
+constexpr size_t maxEdges = 1 << 20;
 
 std::string_view cut(std::string_view &text, char end) {
   size_t at = std::min(text.find(end), text.size());
@@ -75,7 +75,7 @@ size_t WaitGraph::point(std::string_view name, std::string_view label) {
 
 std::optional<std::string> WaitGraph::add(int rank, std::string_view text) {
   std::vector<size_t> own, changed;
-  if (edges.size() > mostEdges)
+  if (edges.size() > maxEdges)
     *this = WaitGraph();
   while (!text.empty()) {
     std::string_view line = cut(text, '\n');
@@ -94,11 +94,11 @@ std::optional<std::string> WaitGraph::add(int rank, std::string_view text) {
     points[own[*from]].next.push_back({own[*to], rank});
     changed.push_back(own[*from]);
   }
-  return circleFrom(changed);
+  return cycleFrom(changed);
 }
 
 // An iterative depth-first search; the path is on a stack.
-std::optional<std::string> WaitGraph::circleFrom(const std::vector<size_t> &starts) const {
+std::optional<std::string> WaitGraph::cycleFrom(const std::vector<size_t> &starts) const {
   enum State : uint8_t { New, OnPath, Done };
   std::vector<State> states(points.size(), New);
   struct Step {
@@ -125,13 +125,13 @@ std::optional<std::string> WaitGraph::circleFrom(const std::vector<size_t> &star
       std::vector<Edge> circle;
       for (auto it = std::ranges::find(path, to, &Step::at); it != path.end(); ++it)
         circle.push_back(points[it->at].next[it->taken - 1]);
-      return inWords(std::move(circle));
+      return describe(std::move(circle));
     }
   }
   return std::nullopt;
 }
 
-std::string WaitGraph::inWords(std::vector<Edge> circle) const {
+std::string WaitGraph::describe(std::vector<Edge> circle) const {
   // A point that combines several others is replaced by the one that closes the cycle.
   std::erase_if(circle, [&](const Edge &edge) { return points[edge.to].label.empty(); });
   // The description is the same on all ranks.

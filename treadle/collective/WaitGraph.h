@@ -39,8 +39,8 @@ private:
   };
 
   size_t point(std::string_view name, std::string_view label);
-  std::optional<std::string> circleFrom(const std::vector<size_t> &starts) const;
-  std::string inWords(std::vector<Edge> circle) const;
+  std::optional<std::string> cycleFrom(const std::vector<size_t> &starts) const;
+  std::string describe(std::vector<Edge> circle) const;
 
   std::vector<Point> points;
   std::map<std::string, size_t, std::less<>> byName;

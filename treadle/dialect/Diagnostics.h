@@ -10,10 +10,10 @@ namespace treadle {
 
 /// Handles the diagnostics that this thread emits while it is alive. Diagnostics of other threads
 /// go to their own handlers.
-class OwnDiagnostics {
+class ThreadDiagnostics {
 public:
   template <typename Take>
-  OwnDiagnostics(mlir::MLIRContext *context, Take take)
+  ThreadDiagnostics(mlir::MLIRContext *context, Take take)
       : handler(context, [thread = llvm::get_threadid(), take](mlir::Diagnostic &diagnostic) {
           if (llvm::get_threadid() != thread)
             return mlir::failure();
@@ -37,7 +37,7 @@ public:
   std::string message; // empty if there was none
 
 private:
-  OwnDiagnostics handler;
+  ThreadDiagnostics handler;
 };
 
 } // namespace treadle

@@ -60,7 +60,7 @@ inline void forEachCallee(Node node, llvm::function_ref<void(llvm::StringRef)> v
 
 /// Counts the references of a module's nodes to each function. A function with a declared gradient
 /// has an additional reference.
-inline llvm::StringMap<unsigned> countFunctionNames(mlir::ModuleOp module) {
+inline llvm::StringMap<unsigned> countFunctionReferences(mlir::ModuleOp module) {
   llvm::StringMap<unsigned> uses;
   module.walk([&](mlir::Operation *op) {
     forEachCallee(op, [&](llvm::StringRef name) { ++uses[name]; });

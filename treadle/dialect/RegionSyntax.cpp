@@ -13,12 +13,12 @@ namespace {
 using Operands = SmallVector<OpAsmParser::UnresolvedOperand>;
 
 /// The parts that are parsed before the types are known.
-struct Parts {
+struct ParsedParts {
   Operands data, control;
   SmallVector<Type> dataTypes;
 };
 
-ParseResult parseControl(OpAsmParser &parser, Parts &parts) {
+ParseResult parseControl(OpAsmParser &parser, ParsedParts &parts) {
   return parser.parseOperandList(parts.control, AsmParser::Delimiter::OptionalSquare);
 }
 
@@ -27,7 +27,7 @@ ParseResult parseBody(OpAsmParser &parser, OperationState &state) {
 }
 
 /// Resolves operands and adds the token to the results.
-ParseResult finish(OpAsmParser &parser, OperationState &state, SMLoc loc, const Parts &parts,
+ParseResult finish(OpAsmParser &parser, OperationState &state, SMLoc loc, const ParsedParts &parts,
                    ArrayRef<Type> results) {
   if (parts.data.size() != parts.dataTypes.size())
     return parser.emitError(loc) << "found " << parts.dataTypes.size() << " input types for "
@@ -55,7 +55,7 @@ void printBody(OpAsmPrinter &printer, Region &region) {
 // --- conditionals -------------------------------------------------------------------------------
 
 // The end of both ops: {attributes} : (tensor<i1>) -> (results)
-static ParseResult parseChoiceEnd(OpAsmParser &parser, OperationState &state, Parts &parts) {
+static ParseResult parseChoiceEnd(OpAsmParser &parser, OperationState &state, ParsedParts &parts) {
   SMLoc loc;
   FunctionType type;
   if (parser.parseOptionalAttrDict(state.attributes) || parser.getCurrentLocation(&loc) ||
@@ -73,7 +73,7 @@ static void printChoiceEnd(OpAsmPrinter &printer, Operation *op) {
 }
 
 ParseResult regions::parseIf(OpAsmParser &parser, OperationState &state) {
-  Parts parts;
+  ParsedParts parts;
   if (parser.parseOperand(parts.data.emplace_back()) || parseControl(parser, parts) ||
       parser.parseKeyword("then") || parseBody(parser, state) || parser.parseKeyword("else") ||
       parseBody(parser, state))
@@ -92,7 +92,7 @@ void regions::printIf(Operation *op, OpAsmPrinter &printer) {
 }
 
 ParseResult regions::parseCase(OpAsmParser &parser, OperationState &state) {
-  Parts parts;
+  ParsedParts parts;
   auto parseBranch = [&] { return parseBody(parser, state); };
   if (parser.parseOperand(parts.data.emplace_back()) || parseControl(parser, parts) ||
       parser.parseCommaSeparatedList(parseBranch))
@@ -112,7 +112,7 @@ void regions::printCase(Operation *op, OpAsmPrinter &printer) {
 // --- loops --------------------------------------------------------------------------------------
 
 ParseResult regions::parseWhile(OpAsmParser &parser, OperationState &state) {
-  Parts parts;
+  ParsedParts parts;
   SMLoc loc;
   SmallVector<Type> types;
   if (parser.parseOperandList(parts.data, AsmParser::Delimiter::OptionalParen) ||
@@ -147,7 +147,8 @@ void regions::printWhile(Operation *op, OpAsmPrinter &printer) {
 }
 
 /// (i32, i32, i32, types) -> (types), or only the types of the loop-carried values.
-static ParseResult parseForTypes(OpAsmParser &parser, Parts &parts, SmallVector<Type> &results) {
+static ParseResult parseForTypes(OpAsmParser &parser, ParsedParts &parts,
+                                 SmallVector<Type> &results) {
   auto parseInto = [&](SmallVectorImpl<Type> &types) {
     return parser.parseCommaSeparatedList([&] { return parser.parseType(types.emplace_back()); });
   };
@@ -168,7 +169,7 @@ static ParseResult parseForTypes(OpAsmParser &parser, Parts &parts, SmallVector<
 }
 
 ParseResult regions::parseFor(OpAsmParser &parser, OperationState &state) {
-  Parts parts;
+  ParsedParts parts;
   Operands init;
   SmallVector<Type> results;
   parts.data.resize(3);
@@ -203,7 +204,7 @@ void regions::printFor(Operation *op, OpAsmPrinter &printer) {
 
 /// (values) [tokens] {attributes} : types
 static ParseResult parseForwarded(OpAsmParser &parser, OperationState &state) {
-  Parts parts;
+  ParsedParts parts;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOperandList(parts.data, AsmParser::Delimiter::OptionalParen) ||
       parseControl(parser, parts) || parser.parseOptionalAttrDict(state.attributes) ||

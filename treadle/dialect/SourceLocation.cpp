@@ -18,11 +18,11 @@ Location definedAt(StringAttr key, ArrayRef<Location> frames) {
 }
 
 /// Whether it contains no file location.
-static bool isNameAlone(Location location) {
+static bool hasNoFileLocation(Location location) {
   if (auto name = dyn_cast<NameLoc>(location))
     return isa<UnknownLoc>(name.getChildLoc());
   if (auto fused = dyn_cast<FusedLoc>(location))
-    return llvm::all_of(fused.getLocations(), isNameAlone);
+    return llvm::all_of(fused.getLocations(), hasNoFileLocation);
   return isa<UnknownLoc>(location);
 }
 
@@ -32,13 +32,13 @@ StringRef definitionKey(Location location) {
   if (call && isa<CallSiteLoc>(call.getCallee()))
     return definitionKey(call.getCallee());
   auto name = call ? dyn_cast<NameLoc>(call.getCallee()) : NameLoc();
-  return name && isNameAlone(name) ? name.getName().getValue() : StringRef();
+  return name && hasNoFileLocation(name) ? name.getName().getValue() : StringRef();
 }
 
 std::optional<Location> stackOf(Location location) {
   if (auto call = dyn_cast<CallSiteLoc>(location)) {
     // A stack of one frame may be a bare file location.
-    if (isNameAlone(call.getCallee()))
+    if (hasNoFileLocation(call.getCallee()))
       return isa<FileLineColLoc>(call.getCaller()) ? call.getCaller() : stackOf(call.getCaller());
     return location;
   }
@@ -59,14 +59,14 @@ static bool isOfLibrary(StringRef file) {
 }
 
 /// Appends the file locations of a stack, innermost first.
-static void addPlaces(Location location, SmallVectorImpl<FileLineColLoc> &places) {
+static void addFileLocations(Location location, SmallVectorImpl<FileLineColLoc> &places) {
   if (auto place = dyn_cast<FileLineColLoc>(location)) {
     places.push_back(place);
   } else if (auto name = dyn_cast<NameLoc>(location)) {
-    addPlaces(name.getChildLoc(), places);
+    addFileLocations(name.getChildLoc(), places);
   } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
-    addPlaces(call.getCallee(), places);
-    addPlaces(call.getCaller(), places);
+    addFileLocations(call.getCallee(), places);
+    addFileLocations(call.getCaller(), places);
   }
 }
 
@@ -74,7 +74,7 @@ std::string sourceLine(Location location) {
   std::optional<Location> stack = stackOf(location);
   SmallVector<FileLineColLoc> places;
   if (stack)
-    addPlaces(*stack, places);
+    addFileLocations(*stack, places);
   if (places.empty())
     return "";
   const auto *users =

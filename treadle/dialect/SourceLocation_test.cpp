@@ -33,12 +33,12 @@ TEST_F(SourceLocation, TheInnermostFrameOfTheUsersIsTheSourceLine) {
   EXPECT_EQ(sourceLine(defined({frame("model.py", 31, "")})), "model.py:31");
 }
 
-TEST_F(SourceLocation, WhereAllIsTheLibrarysItIsTheInnermost) {
+TEST_F(SourceLocation, TheInnermostFrameCountsIfAllAreInLibraries) {
   std::string library = "/lib/tensorflow/python/ops.py";
   EXPECT_EQ(sourceLine(defined({frame(library, 7), frame(library, 8)})), library + ":7");
 }
 
-TEST_F(SourceLocation, NamesAndPlacesInTextAreNoStacks) {
+TEST_F(SourceLocation, NamesAndTextLocationsArentStacks) {
   EXPECT_EQ(sourceLine(UnknownLoc::get(&context)), "");
   EXPECT_EQ(sourceLine(named("n")), "");
   EXPECT_EQ(sourceLine(FileLineColLoc::get(&context, "graph.mlir", 3, 1)), "");
@@ -54,13 +54,13 @@ TEST_F(SourceLocation, TheStackIsFoundBehindNames) {
   EXPECT_EQ(definitionKey(outer), "");
 }
 
-TEST_F(SourceLocation, WhatIsInlinedWasDefinedWhereTheOriginalWas) {
+TEST_F(SourceLocation, InlinedNodesKeepTheirDefinition) {
   Location location = CallSiteLoc::get(defined({frame("f.py", 3)}), defined({frame("call.py", 2)}));
   EXPECT_EQ(sourceLine(location), "f.py:3");
   EXPECT_EQ(definitionKey(location), "n@f");
 }
 
-TEST_F(SourceLocation, OfFusedLocationsTheFirstStackCounts) {
+TEST_F(SourceLocation, TheFirstStackOfAFusedLocationCounts) {
   Location fused =
       FusedLoc::get({named("n"), defined({frame("a.py", 1)}), defined({frame("b.py", 1)})},
                     Attribute(), &context);

@@ -96,7 +96,7 @@ static bool isReference(TensorType type) { return tf_type::isReference(type.getE
 
 /// Checks that `op` may forward `input` as `output`: compatible tensors, and the output is a
 /// reference only if the input is.
-static LogicalResult verifyForwards(Operation *op, Type input, Type output) {
+static LogicalResult verifyForwarding(Operation *op, Type input, Type output) {
   auto from = dyn_cast<TensorType>(input), to = dyn_cast<TensorType>(output);
   if (!from || !to)
     return op->emitOpError("forwards ") << input << " as " << output << ", expected tensors";
@@ -111,7 +111,7 @@ static LogicalResult verifyForwards(Operation *op, Type input, Type output) {
 
 LogicalResult SwitchOp::verify() {
   for (Value output : {getFalseOutput(), getTrueOutput()})
-    if (failed(verifyForwards(*this, getData().getType(), output.getType())))
+    if (failed(verifyForwarding(*this, getData().getType(), output.getType())))
       return failure();
   return success();
 }
@@ -123,7 +123,7 @@ LogicalResult SwitchNOp::verify() {
   if (getOutputs().empty())
     return emitOpError("has no outputs, expected at least one");
   for (Type output : getOutputs().getTypes())
-    if (failed(verifyForwards(*this, getData().getType(), output)))
+    if (failed(verifyForwarding(*this, getData().getType(), output)))
       return failure();
   return success();
 }
@@ -137,17 +137,17 @@ LogicalResult MergeOp::verify() {
   if (getDataInputs().empty())
     return emitOpError("has no data inputs, expected at least one");
   for (Type input : getDataInputs().getTypes())
-    if (failed(verifyForwards(*this, input, getOutput().getType())))
+    if (failed(verifyForwarding(*this, input, getOutput().getType())))
       return failure();
   return success();
 }
 
 LogicalResult EnterOp::verify() {
-  return verifyForwards(*this, getData().getType(), getOutput().getType());
+  return verifyForwarding(*this, getData().getType(), getOutput().getType());
 }
 
 LogicalResult ExitOp::verify() {
-  return verifyForwards(*this, getData().getType(), getOutput().getType());
+  return verifyForwarding(*this, getData().getType(), getOutput().getType());
 }
 
 NextIterationSinkOp NextIterationSourceOp::getSink() {

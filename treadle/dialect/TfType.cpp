@@ -111,7 +111,7 @@ ArrayRef<Reference> references() {
 }
 
 /// Returns the element type that decides compatibility: without reference and subtypes.
-Type plainElementType(Type type) {
+Type underlyingElementType(Type type) {
   type = dereference(type);
   if (isa<ResourceType>(type))
     return ResourceType::get(type.getContext());
@@ -160,7 +160,7 @@ bool treadle::tf_type::areCompatible(Type a, Type b) {
     return false;
   Type elementA = tensorA.getElementType(), elementB = tensorB.getElementType();
   return isa<UnknownType>(elementA) || isa<UnknownType>(elementB) ||
-         plainElementType(elementA) == plainElementType(elementB);
+         underlyingElementType(elementA) == underlyingElementType(elementB);
 }
 
 // --- handles ------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ constexpr std::pair<const char *, const char *> references[] = {
     {"!tf_type.quint16", "quint16ref"},
 };
 
-TEST_F(TfTypeTest, ReferencesPairWithWhatTheyReferTo) {
+TEST_F(TfTypeTest, ReferencesMapToTheirElementTypes) {
   for (auto [targetText, referenceText] : references) {
     Type target = type(targetText);
     Type reference = type(std::string("!tf_type.") + referenceText);
@@ -84,7 +84,7 @@ TEST_F(TfTypeTest, SomeTypesHaveNoReference) {
     EXPECT_FALSE(referenceTo(type(text))) << text;
 }
 
-TEST_F(TfTypeTest, SomeTypesAreNoElementTypes) {
+TEST_F(TfTypeTest, SomeTypesArentElementTypes) {
   for (const char *text :
        {"index", "complex<f16>", "!tf_type.control", "!tf_type.tensor", "tensor<f32>", "none"})
     EXPECT_FALSE(isElementType(type(text))) << text;
@@ -138,7 +138,7 @@ TEST_F(TfTypeTest, ShapesKnowTheirTensorType) {
   EXPECT_EQ(ShapeAttr::get(cast<ShapedType>(type("tensor<*xi1>"))), unranked);
 }
 
-TEST_F(TfTypeTest, NegativeDimensionsAreRefused) {
+TEST_F(TfTypeTest, NegativeDimensionsAreErrors) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) { message = diag.str(); });
   const int64_t dims[] = {1, -7};

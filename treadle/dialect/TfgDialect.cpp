@@ -32,7 +32,7 @@ struct ResultNames : OpAsmOpInterface::FallbackModel<ResultNames> {
 
 /// Any node may read and write anything: passes that don't know the op must neither remove nor
 /// deduplicate the node.
-struct WorldEffects : MemoryEffectOpInterface::FallbackModel<WorldEffects> {
+struct UnknownEffects : MemoryEffectOpInterface::FallbackModel<UnknownEffects> {
   void getEffects(Operation *, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) const {
     effects.emplace_back(MemoryEffects::Read::get());
     effects.emplace_back(MemoryEffects::Write::get());
@@ -43,7 +43,7 @@ struct WorldEffects : MemoryEffectOpInterface::FallbackModel<WorldEffects> {
 
 struct TfgDialect::Fallbacks {
   ResultNames resultNames;
-  WorldEffects worldEffects;
+  UnknownEffects worldEffects;
 };
 
 #include "treadle/dialect/TfgDialect.cpp.inc"

@@ -47,7 +47,7 @@ constexpr StringLiteral graph = R"(
     %ctl2 = NoOp name("n")
   })";
 
-TEST_F(TfgTest, ANodeShowsWhatANodeDefHas) {
+TEST_F(TfgTest, ANodeHasTheFieldsOfANodeDef) {
   parse(graph);
   Node c = nodes["c"];
   EXPECT_EQ(c.opType(), "Const");
@@ -63,7 +63,7 @@ TEST_F(TfgTest, ANodeShowsWhatANodeDefHas) {
             4);
 }
 
-TEST_F(TfgTest, OperandsAndResultsFallIntoDataAndControl) {
+TEST_F(TfgTest, OperandsAndResultsAreDataThenControl) {
   parse(graph);
   Node c = nodes["c"], s = nodes["s"], n = nodes["n"];
   EXPECT_EQ(c.numData() + c.numControl(), 0u);
@@ -91,7 +91,7 @@ TEST_F(TfgTest, SettingAnEmptyNameRemovesIt) {
   EXPECT_TRUE(succeeded(verify(*module)));
 }
 
-TEST_F(TfgTest, ContainersAndHelpersAreNoNodes) {
+TEST_F(TfgTest, ContainersAndHelpersArentNodes) {
   parse(R"(
     tfg.func generic @f(%x: !tf_type.tensor {tfg.name = "in"}) -> (!tf_type.tensor) {
       %op, %ctl = Op(%x) name("op") : (!tf_type.tensor) -> (!tf_type.tensor)
@@ -149,7 +149,7 @@ TEST_F(TfgTest, GraphsAndFunctionsCanBeBuilt) {
 })");
 }
 
-TEST_F(TfgTest, AFunctionWithoutBodyIsRefusedButPrints) {
+TEST_F(TfgTest, AFunctionWithoutBodyIsInvalidButPrints) {
   parse("tfg.func @f(%x: tensor<f32>) { return }");
   auto func = first<FuncOp>();
   func.eraseBody();
@@ -163,7 +163,7 @@ TEST_F(TfgTest, AFunctionWithoutBodyIsRefusedButPrints) {
   EXPECT_EQ(message, "'tfg.func' op has an empty body, expected at least a tfg.return");
 }
 
-TEST_F(TfgTest, ANodeMayDoAnything) {
+TEST_F(TfgTest, NodesHaveUnknownEffects) {
   parse(graph);
   Operation *op = nodes["c"].getOperation();
   EXPECT_TRUE(isa<MemoryEffectOpInterface>(op));

@@ -43,13 +43,13 @@ const OpFacts *collectiveFacts(StringRef op) {
 }
 
 /// The numbers in a constant.
-struct Numbers {
+struct ConstantNumbers {
   std::vector<int32_t> values;
   int64_t columns = 1;
 };
 
 /// A node of the graph or of a function.
-struct Place {
+struct NodeRef {
   const GraphSpec *graph = nullptr; // null in a function
   const NodeSpec *spec = nullptr;   // null: none
   tfg::Node node = {};
@@ -59,18 +59,18 @@ struct Place {
   std::string op() const { return spec ? spec->op : node.opType().str(); }
   std::string name() const { return spec ? spec->name : node.name().str(); }
 
-  Place input(size_t i) const {
+  NodeRef input(size_t i) const {
     if (spec)
       return i < spec->inputs.size()
-                 ? Place{graph, &graph->nodes[spec->inputs[i].node], {}, spec->inputs[i].output}
-                 : Place();
+                 ? NodeRef{graph, &graph->nodes[spec->inputs[i].node], {}, spec->inputs[i].output}
+                 : NodeRef();
     if (i >= node.numData())
       return {};
     Value value = node.data()[static_cast<unsigned>(i)];
     auto result = dyn_cast<OpResult>(value);
-    return result ? Place{nullptr, nullptr, tfg::definingNode(value),
-                          static_cast<int>(result.getResultNumber())}
-                  : Place();
+    return result ? NodeRef{nullptr, nullptr, tfg::definingNode(value),
+                            static_cast<int>(result.getResultNumber())}
+                  : NodeRef();
   }
 
   std::optional<int64_t> integer(StringRef key) const {
@@ -95,7 +95,7 @@ struct Place {
     return number ? number.getValueAsDouble() : 0;
   }
 
-  std::optional<Numbers> constant() const {
+  std::optional<ConstantNumbers> constant() const {
     if (!exists() || op() != "Const")
       return std::nullopt;
     if (spec) {
@@ -103,23 +103,24 @@ struct Place {
       if (!value || value->dtype() != DType::Int32)
         return std::nullopt;
       auto span = value->values<int32_t>();
-      return Numbers{{span.begin(), span.end()}, value->rank() == 2 ? value->dim(1) : 1};
+      return ConstantNumbers{{span.begin(), span.end()}, value->rank() == 2 ? value->dim(1) : 1};
     }
     auto value = node.attr<DenseIntElementsAttr>("value");
     if (!value || !value.getElementType().isInteger(32))
       return std::nullopt;
     ShapedType type = value.getType();
     auto range = value.getValues<int32_t>();
-    return Numbers{{range.begin(), range.end()}, type.getRank() == 2 ? type.getDimSize(1) : 1};
+    return ConstantNumbers{{range.begin(), range.end()},
+                           type.getRank() == 2 ? type.getDimSize(1) : 1};
   }
 };
 
-std::optional<int64_t> numberOf(const Place &source);
+std::optional<int64_t> numberOf(const NodeRef &source);
 
 /// Returns the result of CollectiveAssignGroupV2 for constant inputs: the size of the device's
 /// group, or its key.
-std::optional<int64_t> assignedNumber(const Place &source) {
-  std::optional<Numbers> assignment = source.input(0).constant();
+std::optional<int64_t> assignedNumber(const NodeRef &source) {
+  std::optional<ConstantNumbers> assignment = source.input(0).constant();
   std::optional<int64_t> device = numberOf(source.input(1)), base = numberOf(source.input(2));
   if (!assignment || !device || !base)
     return std::nullopt;
@@ -131,10 +132,10 @@ std::optional<int64_t> assignedNumber(const Place &source) {
 }
 
 /// Returns nullopt if the value is computed at run time.
-std::optional<int64_t> numberOf(const Place &source) {
+std::optional<int64_t> numberOf(const NodeRef &source) {
   if (source.exists() && source.op() == "CollectiveAssignGroupV2")
     return assignedNumber(source);
-  std::optional<Numbers> value = source.constant();
+  std::optional<ConstantNumbers> value = source.constant();
   return value && value->values.size() == 1 ? std::optional<int64_t>(value->values[0])
                                             : std::nullopt;
 }
@@ -147,20 +148,20 @@ struct GroupKeys {
 
 std::string textOf(std::optional<int64_t> number) { return number ? std::to_string(*number) : "?"; }
 
-GroupKeys inputKeys(const Place &node, size_t first) {
+GroupKeys inputKeys(const NodeRef &node, size_t first) {
   return {numberOf(node.input(first)), numberOf(node.input(first + 1)), -1,
           textOf(numberOf(node.input(first + 2)))};
 }
 
-GroupKeys communicatorKeys(const Place &node) {
-  Place communicator = node.input(1);
+GroupKeys communicatorKeys(const NodeRef &node) {
+  NodeRef communicator = node.input(1);
   if (!communicator.exists() || communicator.op() != "CollectiveInitializeCommunicator")
     return {};
   return {numberOf(communicator.input(2)), numberOf(communicator.input(0)),
           numberOf(communicator.input(1)), str("'", node.name(), "'")};
 }
 
-GroupKeys keysOf(const Place &node, ExchangeKeys keys, int worldSize) {
+GroupKeys keysOf(const NodeRef &node, ExchangeKeys keys, int worldSize) {
   switch (keys) {
   case ExchangeKeys::Attributes:
     return {node.integer("group_size"), node.integer("group_key"), -1,
@@ -180,7 +181,7 @@ GroupKeys keysOf(const Place &node, ExchangeKeys keys, int worldSize) {
 }
 
 /// Returns the name of the reduction; empty if the op doesn't reduce.
-std::string reductionOf(const Place &node) {
+std::string reductionOf(const NodeRef &node) {
   std::string text;
   for (StringRef key : {"merge_op", "reduction", "final_op"})
     if (std::string how = node.text(key); !how.empty() && how != "Id")
@@ -190,21 +191,21 @@ std::string reductionOf(const Place &node) {
 
 /// The position of a collective: the key of its agenda, and its line there.
 using AgendaKey = std::pair<int, int64_t>; // the world's first, then by key
-struct ListedAt {
+struct AgendaPosition {
   AgendaKey agenda;
   int line;
 };
 
-bool isSure(const NodeSpec &node) {
+bool runsOnce(const NodeSpec &node) {
   return !isV1ControlFlow(opKind(node.op)) && node.op != "_Recv";
 }
 
 /// Finds the dependencies of collectives by following edges from them, in the order of the nodes.
-class Order {
+class OrderBuilder {
 public:
-  Order(const GraphSpec &graph, const std::map<const NodeSpec *, ListedAt> &listed)
+  OrderBuilder(const GraphSpec &graph, const std::map<const NodeSpec *, AgendaPosition> &listed)
       : graph(graph), listed(listed), after(graph.nodes.size(), nothing),
-        isUnsure(graph.nodes.size(), true) {
+        isUncertain(graph.nodes.size(), true) {
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       visit(i);
   }
@@ -234,38 +235,38 @@ private:
   void visit(size_t i) {
     const NodeSpec &node = graph.nodes[i];
     std::vector<int> before;
-    isUnsure[i] = false; // inputs that come later in the list: loops in frames
+    isUncertain[i] = false; // inputs that come later in the list: loops in frames
     auto follow = [&](int32_t input) {
       auto at = static_cast<size_t>(input);
-      isUnsure[i] = isUnsure[i] || at >= i || isUnsure[at];
+      isUncertain[i] = isUncertain[i] || at >= i || isUncertain[at];
       before.push_back(at < i ? after[at] : nothing);
     };
     for (const Endpoint &input : node.inputs)
       follow(input.node);
     llvm::for_each(node.controls, follow);
-    isUnsure[i] = isUnsure[i] || !isSure(node);
+    isUncertain[i] = isUncertain[i] || !runsOnce(node);
     // A call or a loop may produce results before all its arguments have arrived.
-    if (isUnsure[i] || node.loop || !plan::calledFunctions(node).empty())
+    if (isUncertain[i] || node.loop || !plan::calledFunctions(node).empty())
       return;
     auto found = listed.find(&node);
-    after[i] = found == listed.end() ? together(std::move(before))
+    after[i] = found == listed.end() ? joinedPoint(std::move(before))
                                      : collective(node, found->second, std::move(before));
   }
 
   // Senders wait for nothing, and nothing waits for receivers.
-  int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
+  int collective(const NodeSpec &node, const AgendaPosition &at, std::vector<int> before) {
     const OpFacts &facts = opFacts(node.op);
-    int start = together(std::move(before));
+    int start = joinedPoint(std::move(before));
     if (facts.keys == ExchangeKeys::World) // not all of its ranks need to reach it
       return start;
     int self = newPoint(at);
     bool isReceiver = facts.receives, isSender = facts.cost == OpCost::Broadcast && !isReceiver;
     if (start != nothing && !isReceiver)
       edges.emplace_back(start, self);
-    return isSender ? start : isReceiver ? together({start, self}) : self;
+    return isSender ? start : isReceiver ? joinedPoint({start, self}) : self;
   }
 
-  int together(std::vector<int> parts) {
+  int joinedPoint(std::vector<int> parts) {
     llvm::sort(parts);
     parts.erase(llvm::unique(parts), parts.end());
     llvm::erase(parts, nothing);
@@ -280,7 +281,7 @@ private:
     return joint->second;
   }
 
-  int newPoint(std::optional<ListedAt> at) {
+  int newPoint(std::optional<AgendaPosition> at) {
     points.push_back(at);
     return static_cast<int>(points.size()) - 1;
   }
@@ -296,17 +297,17 @@ private:
   }
 
   const GraphSpec &graph;
-  const std::map<const NodeSpec *, ListedAt> &listed;
+  const std::map<const NodeSpec *, AgendaPosition> &listed;
   std::vector<int> after; // by node: the point that has ended when the node has
-  std::vector<bool> isUnsure;
-  std::vector<std::optional<ListedAt>> points; // nullopt: several points combined
+  std::vector<bool> isUncertain;
+  std::vector<std::optional<AgendaPosition>> points; // nullopt: several points combined
   std::vector<std::pair<size_t, size_t>> edges;
   std::map<std::vector<int>, int> joints;
 };
 
-class Lister {
+class AgendaBuilder {
 public:
-  Lister(ModuleOp module, int size) : module(module), size(size) {}
+  AgendaBuilder(ModuleOp module, int size) : module(module), size(size) {}
 
   void addGraph(const GraphSpec &graph) {
     for (const NodeSpec &node : graph.nodes) {
@@ -321,8 +322,8 @@ public:
   }
 
   CollectiveOrder order(const GraphSpec &graph) {
-    dropUnclear();
-    return listed.empty() ? CollectiveOrder() : Order(graph, listed).take(agendas);
+    dropAmbiguous();
+    return listed.empty() ? CollectiveOrder() : OrderBuilder(graph, listed).take(agendas);
   }
 
   std::vector<GroupAgenda> groups() {
@@ -352,7 +353,7 @@ private:
   }
 
   /// If two collectives share an instance, ranks can't tell which is which.
-  void dropUnclear() {
+  void dropAmbiguous() {
     std::map<AgendaKey, std::map<StringRef, int>> counts;
     auto compared = [](const std::string &line) { return StringRef(line).split('\t').first; };
     for (const auto &[key, agenda] : agendas)
@@ -366,8 +367,8 @@ private:
   }
 
   // Returns nullopt if the group is computed at run time.
-  std::optional<ListedAt> addLine(const Place &node, const OpFacts &facts, const std::string &name,
-                                  DType dtype) {
+  std::optional<AgendaPosition> addLine(const NodeRef &node, const OpFacts &facts,
+                                        const std::string &name, DType dtype) {
     GroupKeys keys = keysOf(node, facts.keys, size);
     bool isWorld = keys.size == size;
     if (!keys.size || *keys.size < 2 || *keys.size > size ||
@@ -389,14 +390,14 @@ private:
         str(nameOf(facts.cost).str(), " in group ", textOf(keys.group), ", instance ",
             keys.instance, dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
             reductionOf(node), "\t('", name, "', ", node.op(), ")"));
-    return ListedAt{key, static_cast<int>(agenda.lines.size()) - 1};
+    return AgendaPosition{key, static_cast<int>(agenda.lines.size()) - 1};
   }
 
   ModuleOp module;
   const int size;
   std::map<AgendaKey, GroupAgenda> agendas;
-  std::map<const NodeSpec *, ListedAt> listed; // collectives of the graph itself
-  std::vector<std::string> path;               // functions being visited
+  std::map<const NodeSpec *, AgendaPosition> listed; // collectives of the graph itself
+  std::vector<std::string> path;                     // functions being visited
 };
 
 } // namespace
@@ -405,7 +406,7 @@ std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, Modul
                                                    int size) {
   if (size == 1)
     return nullptr;
-  Lister lister(module, size);
+  AgendaBuilder lister(module, size);
   lister.addGraph(graph);
   auto agenda = std::make_shared<CollectiveAgenda>();
   agenda->order = lister.order(graph);

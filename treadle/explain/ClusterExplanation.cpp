@@ -29,22 +29,22 @@ using tfg::Node;
 std::string reasonToInterpret(Node node, bool hasLoop, bool isTooLarge) {
   if (hasLoop)
     return "no fetch or target of the run needs it";
-  if (tfg::followsContraction(node))
+  if (tfg::isInEpilogue(node))
     return "a kernel computes it together with the product or convolution before it";
   if (tfg::nativeForm(node) == NativeForm::None)
     return "outside of compiled loops its kernel is as fast as compiled code";
   if (isTooLarge)
-    return str("too large: outside of loops, a graph or function of more than ", tfg::mostOfGraph,
+    return str("too large: outside of loops, a graph or function of more than ", tfg::maxGraphNodes,
                " nodes isn't compiled");
-  return str("too small: compilation pays off for loops, and for ", tfg::worthCompiling,
+  return str("too small: compilation pays off for loops, and for ", tfg::minCompiledNodes,
              " or more connected elementwise ops");
 }
 
 /// Returns whether the node deserves an explanation: it has a kernel and doesn't only forward
 /// values.
-bool isWorthAWord(Node node) {
+bool needsExplanation(Node node) {
   const OpDef *def = lookupOp(node.opType());
-  return !(def && def->isFormal()) && !tfg::isLoopCondition(node);
+  return !(def && def->hasNoCost()) && !tfg::isLoopCondition(node);
 }
 
 /// Returns the argument class of a call's operand, as far as the graph determines it; an unknown
@@ -93,7 +93,7 @@ private:
 
   /// Adds the nodes of a body in order, and those of functions that are called outside of clusters.
   void addBody(Block &block, StringRef where) {
-    const bool isTooLarge = block.getOperations().size() > tfg::mostOfGraph;
+    const bool isTooLarge = block.getOperations().size() > tfg::maxGraphNodes;
     for (Operation &op : block) {
       if (!Node::isNode(&op))
         continue;
@@ -102,7 +102,7 @@ private:
         addCluster(node, function, where);
         continue;
       }
-      if (isWorthAWord(node))
+      if (needsExplanation(node))
         addRemaining(node, isTooLarge);
       forEachCalled(node, [&](tfg::FuncOp function) {
         if (seen.insert(function.getName()).second)
@@ -123,7 +123,7 @@ private:
   }
 
   /// Returns the dtype of the variable that a handle refers to, from the nodes that use it.
-  DType dtypeBehind(Value handle, llvm::SmallPtrSetImpl<Value> &seen) {
+  DType variableDtype(Value handle, llvm::SmallPtrSetImpl<Value> &seen) {
     if (!seen.insert(handle).second)
       return DType::Invalid;
     for (OpOperand &use : handle.getUses()) {
@@ -135,7 +135,7 @@ private:
         if (auto type = node.attr<mlir::TypeAttr>(key); type && found == DType::Invalid)
           found = valueTypeOf(type.getValue()).dtype;
       if (found == DType::Resource) // an Identity forwards it
-        found = node.numResults() == 1 ? dtypeBehind(node->getResult(0), seen) : DType::Invalid;
+        found = node.numResults() == 1 ? variableDtype(node->getResult(0), seen) : DType::Invalid;
       if (found == DType::Invalid)
         found = dtypeInCalls(use, seen);
       if (found != DType::Invalid)
@@ -154,14 +154,14 @@ private:
     if (first >= 0)
       forEachCalled(node, [&](tfg::FuncOp called) {
         if (found == DType::Invalid && place < called.getNumDataArguments())
-          found = dtypeBehind(called.getDataArgument(place), seen);
+          found = variableDtype(called.getDataArgument(place), seen);
       });
     return found;
   }
 
-  DType dtypeBehind(Value handle) {
+  DType variableDtype(Value handle) {
     llvm::SmallPtrSet<Value, 8> seen;
-    return dtypeBehind(handle, seen);
+    return variableDtype(handle, seen);
   }
 
   /// Returns the shape of a variable's value, from the node that creates its handle.
@@ -183,8 +183,8 @@ private:
     SmallVector<codegen::ArgumentClass> classes;
     for (auto [i, input] : llvm::enumerate(call.data())) {
       codegen::ArgumentClass &made = classes.emplace_back(classOf(input.getType(), rank));
-      DType dtype =
-          made.dtype == DType::Resource ? dtypeBehind(function.getDataArgument(i)) : DType::Invalid;
+      DType dtype = made.dtype == DType::Resource ? variableDtype(function.getDataArgument(i))
+                                                  : DType::Invalid;
       if (dtype != DType::Invalid)
         made.variable = {dtype, sizesOfVariable(input).value_or(std::vector<int64_t>(
                                     rank.value_or(0), codegen::ArgumentClass::any))};
@@ -193,7 +193,7 @@ private:
   }
 
   /// Returns why a cluster can't be compiled; empty if it can be, or could be for scalars or
-  /// vectors in place of inputs of unknown rank.
+  /// vectors instead of inputs of unknown rank.
   std::string obstacle(Node call, tfg::FuncOp function) {
     auto find = [&](StringRef name) { return functions.lookup(name); };
     std::string why;
@@ -220,7 +220,7 @@ private:
       cluster.inputs.push_back(typeText(input.getType()));
     llvm::StringSet<> counted;
     for (Operation &op : function.getEntry())
-      if (Node::isNode(&op) && isWorthAWord(Node(&op))) {
+      if (Node::isNode(&op) && needsExplanation(Node(&op))) {
         cluster.nodes.push_back(LoopExplainer::describe(Node(&op)));
         cluster.nodes.back().where = where;
       }
@@ -238,7 +238,7 @@ private:
       return 0;
     int64_t count = 0;
     for (Operation &op : function.getEntry())
-      if (Node::isNode(&op) && isWorthAWord(Node(&op))) {
+      if (Node::isNode(&op) && needsExplanation(Node(&op))) {
         ++count;
         forEachCalled(Node(&op), [&](tfg::FuncOp called) { count += countOps(called, counted); });
       }

@@ -2,9 +2,9 @@
 #include "treadle/analysis/starvation/Starvation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
+#include "treadle/graph/Dependencies.h"
+#include "treadle/graph/DisplayedFetches.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/Needed.h"
-#include "treadle/graph/Shown.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
@@ -178,17 +178,18 @@ Expected<Explanation> explain(const Graph &given, const ExplainRequest &asks) {
     return Unexpected(invalidArgument(
         "a signature can't be combined with fetches or targets: it fetches all of its outputs"));
   if (!asksForNames && !request.all)
-    request.fetches = TREADLE_TRY(shownFetches(given, request.signature, /*all=*/false));
+    request.fetches = TREADLE_TRY(displayedFetches(given, request.signature, /*all=*/false));
   Kinds kinds = kindsOfRegions(*given.impl->module);
-  Expected<Graph> graph =
-      withoutPrograms(given).and_then(withoutRegions).and_then([&](const Graph &functional) {
-        return withTraits(functional, request.traits);
-      });
+  Expected<Graph> graph = withoutEmbeddedPrograms(given)
+                              .and_then(withoutRegions)
+                              .and_then([&](const Graph &functional) {
+                                return withTraits(functional, request.traits);
+                              });
   if (!graph)
     return Unexpected(std::move(graph.error()));
   std::vector<std::string> asked = request.fetches;
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
-  std::set<Operation *> needed = TREADLE_TRY(neededBy(graph->impl->index(), asked));
+  std::set<Operation *> needed = TREADLE_TRY(dependenciesOf(graph->impl->index(), asked));
   SmallVector<ModuleOp> modules = metaGraphs(*graph->impl->module);
   if (modules.empty())
     modules.push_back(*graph->impl->module);

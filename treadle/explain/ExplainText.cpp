@@ -39,8 +39,8 @@ std::string accessText(const Explanation::Order &order, std::string_view it) {
 
 /// Returns `a, b and 3 more`.
 std::string listText(const std::vector<std::string> &names) {
-  constexpr size_t mostShown = 4;
-  size_t shown = names.size() <= mostShown + 1 ? names.size() : mostShown;
+  constexpr size_t maxShown = 4;
+  size_t shown = names.size() <= maxShown + 1 ? names.size() : maxShown;
   std::string text;
   for (size_t i = 0; i < shown; ++i)
     text += str(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
@@ -134,11 +134,11 @@ std::string loopText(const Explanation::Loop &loop) {
 
 std::string bodyText(const Explanation::Body &body) {
   std::string text = body.function.empty() ? "graph" : "function '" + body.function + "'";
-  constexpr size_t mostShown = 3;
-  for (size_t i = 0; i < std::min(body.users.size(), mostShown); ++i)
+  constexpr size_t maxShown = 3;
+  for (size_t i = 0; i < std::min(body.users.size(), maxShown); ++i)
     text += ", " + body.users[i];
-  if (body.users.size() > mostShown)
-    text += str(" and ", body.users.size() - mostShown, " more");
+  if (body.users.size() > maxShown)
+    text += str(" and ", body.users.size() - maxShown, " more");
   text += "\n";
   for (const Explanation::Loop &loop : body.loops)
     text += loopText(loop);

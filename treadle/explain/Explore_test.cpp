@@ -1,5 +1,5 @@
 // Tests the explorer on graphs whose schedules can be counted by hand.
-#include "treadle/graph/NodeText.h"
+#include "treadle/testing/NodeText.h"
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>

@@ -72,15 +72,15 @@ Explanation::Loop LoopExplainer::explain(const tfg::FrameGraph &graph,
   if (!bad.empty())
     loop.whenOn = bad;
   else if (loop.parallelIterations == 1)
-    loop.whenOn = inTurnsText("its attribute 'parallel_iterations' is 1");
+    loop.whenOn = sequentialText("its attribute 'parallel_iterations' is 1");
   else if (loop.overlapping.empty())
-    loop.whenOn = inTurnsText("each of its ops waits for the iteration before");
+    loop.whenOn = sequentialText("each of its ops waits for the iteration before");
   else
     loop.whenOn = iterationsText(loop.parallelIterations) + ", as far as the graph's edges allow";
   loop.inAuto = loop.whenOn;
   if (overlaps && slow.empty())
-    loop.inAuto = inTurnsText("no op in it waits for a queue or another run, so overlapping "
-                              "saves no time");
+    loop.inAuto = sequentialText("no op in it waits for a queue or another run, so overlapping "
+                                 "saves no time");
   else if (overlaps)
     loop.inAuto += str(", since ", opList(slow, 2), " may wait");
   if (loop.parallelIterations == 1)
@@ -94,16 +94,16 @@ void LoopExplainer::addResources(const tfg::Iterations &iterations,
     size_t node;
     bool writes;
   };
-  llvm::MapVector<std::pair<unsigned, Part>, SmallVector<Use>> uses;
+  llvm::MapVector<std::pair<unsigned, ResourceEnd>, SmallVector<Use>> uses;
   for (auto [index, node] : llvm::enumerate(iterations.nodes()))
     for (tfg::Effect effect : effects.of(node)) {
       bool isFifo = effects.resource(effect.resource).isFifo;
-      for (Part part : {Part::In, Part::Out}) {
-        if (!isFifo && part == Part::Out)
+      for (ResourceEnd part : {ResourceEnd::In, ResourceEnd::Out}) {
+        if (!isFifo && part == ResourceEnd::Out)
           continue;
         if (isFifo && !(static_cast<unsigned>(part) & static_cast<unsigned>(effect.part)))
           continue;
-        auto &list = uses[{effect.resource, isFifo ? part : Part::Whole}];
+        auto &list = uses[{effect.resource, isFifo ? part : ResourceEnd::Whole}];
         if (!list.empty() && list.back().node == index)
           list.back().writes |= effect.writes;
         else

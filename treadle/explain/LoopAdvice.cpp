@@ -53,13 +53,13 @@ std::string LoopExplainer::causeOf(const tfg::LoopResource &resource) {
       findWriters(access.node, resource.ids, seen, writers);
   bool isWorld = llvm::is_contained(resource.ids, tfg::EffectAnalysis::world);
   std::string text;
-  constexpr size_t mostShown = 3;
-  for (tfg::Node node : ArrayRef(writers).take_front(mostShown))
+  constexpr size_t maxShown = 3;
+  for (tfg::Node node : ArrayRef(writers).take_front(maxShown))
     text += str(text.empty() ? "" : "; ", isWorld ? causeInWorld(node)
                                                   : str(opText(describe(node)), " writes ",
                                                         resourceText(resource.ids, resource.part)));
-  return writers.size() > mostShown ? str(text, "; and so do ", writers.size() - mostShown, " more")
-                                    : text;
+  return writers.size() > maxShown ? str(text, "; and so do ", writers.size() - maxShown, " more")
+                                   : text;
 }
 
 /// Returns the other ops that would overlap; if the op is unknown, the op itself as well.

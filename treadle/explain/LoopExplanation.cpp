@@ -22,9 +22,9 @@ std::string opText(const Op &op, bool withFunction) {
              withFunction && !op.where.empty() ? str(" of '", op.where, "'") : "", ")");
 }
 
-std::string opList(const std::vector<Op> &ops, size_t mostShown) {
+std::string opList(const std::vector<Op> &ops, size_t maxShown) {
   // Shows one more op if the text "and 1 more" would take as much space.
-  size_t shown = ops.size() <= mostShown + 1 ? ops.size() : mostShown;
+  size_t shown = ops.size() <= maxShown + 1 ? ops.size() : maxShown;
   std::string out;
   auto isClear = [&](const Op &op) {
     return llvm::all_of(
@@ -40,7 +40,7 @@ std::string opList(const std::vector<Op> &ops, size_t mostShown) {
 
 bool doesSomething(tfg::Node node) {
   const OpDef *def = lookupOp(node.opType());
-  return !(def && def->isFormal()) && !tfg::isV1ControlFlow(node) &&
+  return !(def && def->hasNoCost()) && !tfg::isV1ControlFlow(node) &&
          resourceFamily(node.opType()).empty();
 }
 
@@ -49,7 +49,7 @@ std::string genericText(tfg::Node node) {
              "' is generic: its body depends on the attributes of its calls");
 }
 
-std::string inTurnsText(std::string_view why) {
+std::string sequentialText(std::string_view why) {
   return str("one iteration after the other: ", why);
 }
 
@@ -120,13 +120,13 @@ std::string LoopExplainer::resourceText(unsigned id) const {
   return id == tfg::EffectAnalysis::world ? "the outside world" : resource->text;
 }
 
-std::string LoopExplainer::resourceText(ArrayRef<unsigned> ids, Part part) const {
+std::string LoopExplainer::resourceText(ArrayRef<unsigned> ids, ResourceEnd part) const {
   std::string text;
   for (unsigned id : ids)
     text += (text.empty() ? "" : ", ") + resourceText(id);
-  if (part == Part::In)
+  if (part == ResourceEnd::In)
     return "the input of " + text;
-  return part == Part::Out ? "the output of " + text : text;
+  return part == ResourceEnd::Out ? "the output of " + text : text;
 }
 
 Op LoopExplainer::describe(tfg::Node node) {
@@ -152,7 +152,7 @@ Explanation::Loop LoopExplainer::explain(tfg::Node node) {
     explainWhile(*functional, loop);
     return loop;
   }
-  loop.inAuto = loop.whenOn = bad.empty() ? inTurnsText(missingPart(node)) : bad;
+  loop.inAuto = loop.whenOn = bad.empty() ? sequentialText(missingPart(node)) : bad;
   return loop;
 }
 
@@ -180,7 +180,7 @@ std::string LoopExplainer::missingPart(tfg::Node node) const {
 void LoopExplainer::explainWhile(const tfg::FunctionalNode &functional, Loop &loop) {
   tfg::LoopOrder order = tfg::planLoop(functional, effects, LoopOverlap::Auto);
   if (order.isOpaque) {
-    loop.inAuto = loop.whenOn = inTurnsText(order.obstacle);
+    loop.inAuto = loop.whenOn = sequentialText(order.obstacle);
     return;
   }
   tfg::Iterations iterations(order);
@@ -225,9 +225,9 @@ void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &it
   if (always.empty() && loop.overlapping.empty())
     always = "each of its ops waits for the iteration before";
   loop.overlapsWhenOn = always.empty();
-  loop.whenOn = always.empty() ? iterationsText(loop.parallelIterations) : inTurnsText(always);
+  loop.whenOn = always.empty() ? iterationsText(loop.parallelIterations) : sequentialText(always);
   if (!always.empty() || !order.obstacle.empty()) {
-    loop.inAuto = inTurnsText(order.obstacle.empty() ? always : order.obstacle);
+    loop.inAuto = sequentialText(order.obstacle.empty() ? always : order.obstacle);
     return;
   }
   std::vector<Op> slow =
@@ -237,11 +237,11 @@ void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &it
     loop.inAuto = str(iterationsText(loop.parallelIterations), ", since ", opList(slow, 2),
                       " may wait while other ops run");
   else if (slow.empty())
-    loop.inAuto = inTurnsText("no op in it waits for a queue, Python or another run, so "
-                              "overlapping saves no time");
+    loop.inAuto = sequentialText("no op in it waits for a queue, Python or another run, so "
+                                 "overlapping saves no time");
   else
-    loop.inAuto = inTurnsText(str(opList(slow, 2), " may wait, but in the order of the "
-                                                   "iterations, so overlapping saves no time"));
+    loop.inAuto = sequentialText(str(opList(slow, 2), " may wait, but in the order of the "
+                                                      "iterations, so overlapping saves no time"));
 }
 
 } // namespace treadle

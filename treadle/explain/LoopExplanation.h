@@ -40,7 +40,7 @@ private:
 
   /// Returns a description for diagnostics, such as `variable 'v'`, even if the function only has
   /// it as an argument.
-  std::string resourceText(llvm::ArrayRef<unsigned> ids, Part part) const;
+  std::string resourceText(llvm::ArrayRef<unsigned> ids, ResourceEnd part) const;
   std::string resourceText(unsigned id) const;
 
   void advise(const tfg::LoopOrder &order, const tfg::Iterations &iterations, Loop &loop);
@@ -58,14 +58,14 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<tfg::FunctionalNode, 1>> callers;
   tfg::EffectAnalysis effects;
   tfg::Effects purity;
-  tfg::WaitingNodes waiting;
+  tfg::BlockingNodes waiting;
 };
 
 /// Returns `'x' (Op, model.py:31)`, with the function `'x' (Op of 'loop_cond')`.
 std::string opText(const Explanation::Op &op, bool withFunction = false);
 /// Returns a list of the first few ops: `'x' (Op), 'y' (Op) and 4 more`. Ops with the same name in
 /// another function are shown with their functions.
-std::string opList(const std::vector<Explanation::Op> &ops, size_t mostShown = 4);
+std::string opList(const std::vector<Explanation::Op> &ops, size_t maxShown = 4);
 
 /// Returns a text for each cause that orders iterations, including apparent ones.
 std::vector<std::string> orderTexts(const Explanation::Loop &loop);
@@ -82,7 +82,7 @@ std::vector<Explanation::Op> pick(const tfg::Iterations &iterations,
 void addValueOrders(const tfg::Iterations &iterations, const tfg::Iterations::Cycles &cycles,
                     llvm::ArrayRef<std::string> variables, Explanation::Loop &loop);
 std::string iterationsText(int64_t parallel);
-std::string inTurnsText(std::string_view why);
+std::string sequentialText(std::string_view why);
 /// Returns the text for a loop in a generic function.
 std::string genericText(tfg::Node node);
 /// Returns the text for a parallel_iterations value that runs reject; empty for valid ones.

@@ -68,9 +68,9 @@ Expected<Recording> record(const Graph &graph, const ExploreRequest &request) {
   Recording out;
   Recorder recorder(experiment->spec(), out);
   experiment->observer = &recorder;
-  reference::Machine &machine = experiment->begin();
+  reference::Interpreter &machine = experiment->begin();
   size_t firings = 0;
-  while (experiment->goesOn(firings) && !machine.ready().empty() && !out.isCut) {
+  while (experiment->shouldContinue(firings) && !machine.ready().empty() && !out.isCut) {
     // Copies the instance, because firing removes it from the ready set.
     machine.fire(reference::Instance(machine.ready().begin()->first));
     ++firings;

@@ -11,12 +11,12 @@
 namespace treadle {
 
 std::string shownValue(const Tensor &value) {
-  constexpr int64_t mostShown = 1000;
+  constexpr int64_t maxShown = 1000;
   if (!value)
     return "no value";
   if (value.isRef())
     return shownValue(refVariable(value).read());
-  if (value.count() > mostShown && isPlain(value.dtype())) {
+  if (value.count() > maxShown && isPlain(value.dtype())) {
     llvm::ArrayRef<uint8_t> bytes(value.data<uint8_t>(), value.count() * dtypeSize(value.dtype()));
     return str(tensorTypeText(value), " with hash ", llvm::utohexstr(llvm::xxh3_64bits(bytes)));
   }
@@ -91,7 +91,7 @@ RunExperiment::of(const Graph &whole, const ExploreRequest &request, std::option
   }
   auto lowered = [&](const Request &asked) {
     const ModuleIndex &index = flat.impl->index();
-    return neededPart(index, asked).and_then([&](const NeededPart &part) {
+    return prunedSubgraph(index, asked).and_then([&](const PrunedSubgraph &part) {
       return lower(index, part);
     });
   };
@@ -121,7 +121,7 @@ Expected<std::unique_ptr<RunExperiment>> RunExperiment::of(const Graph &graph,
   });
 }
 
-reference::Machine &RunExperiment::begin() {
+reference::Interpreter &RunExperiment::begin() {
   makeResources();
   deadline.reset();
   run = std::make_unique<RunState>(*resources, nullptr);
@@ -131,9 +131,10 @@ reference::Machine &RunExperiment::begin() {
   run->print = [this](std::string_view line, std::string_view) { printed += line; };
   runSetup();
   ops.begin(*run);
-  stepsLeft = mostSteps;
-  machine = std::make_unique<reference::Machine>(wiring, conflicts.ordered(), args, ops, stepsLeft,
-                                                 /*random=*/nullptr, observer);
+  stepsLeft = maxSteps;
+  machine =
+      std::make_unique<reference::Interpreter>(wiring, conflicts.ordered(), args, ops, stepsLeft,
+                                               /*random=*/nullptr, observer);
   return *machine;
 }
 
@@ -165,14 +166,14 @@ void RunExperiment::runSetup() {
     error = std::move(done.error());
 }
 
-bool RunExperiment::goesOn(size_t firings) {
+bool RunExperiment::shouldContinue(size_t firings) {
   constexpr std::string_view advice = "; explore a smaller part of it, or fewer iterations";
   if (error)
     return false;
   if (run->isStopped())
     error = run->stopReason();
   else if (stepsLeft < 0)
-    error = resourceExhausted("a run of the graph takes more than ", mostSteps, " steps", advice);
+    error = resourceExhausted("a run of the graph takes more than ", maxSteps, " steps", advice);
   else if (firings > mostFirings)
     error = resourceExhausted("a run of the graph runs nodes with effects more than ", mostFirings,
                               " times", advice);

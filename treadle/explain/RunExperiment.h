@@ -36,9 +36,9 @@ public:
   static Expected<std::unique_ptr<RunExperiment>> of(const Graph &graph,
                                                      const ExploreRequest &request);
 
-  reference::Machine &begin() override;
+  reference::Interpreter &begin() override;
   bool conflict(int32_t a, int32_t b) const override { return conflicts.of(a, b); }
-  bool goesOn(size_t firings) override;
+  bool shouldContinue(size_t firings) override;
   std::string outcome() override;
   /// Returns the first failure.
   std::string failure() override;
@@ -67,7 +67,7 @@ private:
   void runSetup();
   void noteRepeatedSetup();
 
-  static constexpr int64_t mostSteps = 1000000;
+  static constexpr int64_t maxSteps = 1000000;
   static constexpr size_t mostFirings = 5000;
 
   const Graph flat;
@@ -86,7 +86,7 @@ private:
   std::unique_ptr<RunState> run;
   std::optional<Deadline> deadline; // of `run`
   int64_t stepsLeft = 0;
-  std::unique_ptr<reference::Machine> machine;
+  std::unique_ptr<reference::Interpreter> machine;
   std::string printed;
 };
 

@@ -42,7 +42,7 @@ private:
   Expected<NamedIndices> othersOf(Operation *op, const NamedAttrList &attrs);
   std::string attributeBytes(NamedIndices fields, NamedIndices others, uint8_t &parts);
   Expected<std::string> valueBytes(Operation *op, uint8_t &parts);
-  Expected<void> checkLeftOver(Operation *op, const NamedAttrList &attrs) const;
+  Expected<void> checkAllWritten(Operation *op, const NamedAttrList &attrs) const;
   Expected<void> checkForm(Operation *op, const bytecode::VhloOp &as) const;
   uint64_t numberValues(Region &region);
 
@@ -66,7 +66,7 @@ static Unexpected at(Operation *op, const Error &error) {
 
 /// Whether to drop the attribute: annotations of shardings and notes of our readers mean nothing to
 /// other tools.
-static bool isLeftOut(StringRef attribute) {
+static bool isDropped(StringRef attribute) {
   return attribute.starts_with("sdy.") || attribute.starts_with("treadle.");
 }
 
@@ -138,18 +138,18 @@ Expected<void> ArtifactWriter::checkForm(Operation *op, const bytecode::VhloOp &
 
 /// Whether the attribute isn't one of the op's fields: dialect attributes, and attributes with
 /// which a custom call configures its target, such as the message of JAX's `shape_assertion`.
-static bool isBeside(StringRef op, StringRef attribute) {
+static bool isExtraAttribute(StringRef op, StringRef attribute) {
   return attribute.contains('.') ||
          (op == "custom_call" && bytecode::firstWithField(op, attribute).empty());
 }
 
 /// Reports attributes that this version of the op has no field for.
-Expected<void> ArtifactWriter::checkLeftOver(Operation *op, const NamedAttrList &attrs) const {
+Expected<void> ArtifactWriter::checkAllWritten(Operation *op, const NamedAttrList &attrs) const {
   StringRef opName = op->getName().stripDialect();
   for (NamedAttribute attr : attrs) {
     StringRef name = attr.getName();
-    // Of a collective's channel, only its number is used.
-    if (isBeside(opName, name) || name == "channel_type")
+    // Only the number of a collective's channel is used.
+    if (isExtraAttribute(opName, name) || name == "channel_type")
       continue;
     StringRef since = bytecode::firstWithField(opName, name);
     if (!since.empty() && isDefault(attr.getValue()))
@@ -185,7 +185,8 @@ Expected<ArtifactWriter::NamedIndices> ArtifactWriter::othersOf(Operation *op,
                                                                 const NamedAttrList &attrs) {
   NamedIndices others;
   for (NamedAttribute attr : attrs)
-    if (isBeside(op->getName().stripDialect(), attr.getName()) && !isLeftOut(attr.getName()))
+    if (isExtraAttribute(op->getName().stripDialect(), attr.getName()) &&
+        !isDropped(attr.getName()))
       others.emplace_back(attr.getName().str(), TREADLE_TRY(entries.addAttribute(attr.getValue())));
   return others;
 }
@@ -235,7 +236,7 @@ Expected<std::string> ArtifactWriter::assemble(Operation *op, StringRef name, Na
   bytecode::VhloOp as = TREADLE_TRY(bytecode::vhloOpIn(name, target));
   TREADLE_TRY(checkForm(op, as));
   NamedIndices fields = TREADLE_TRY(fieldsOf(op, as, attrs));
-  TREADLE_TRY(checkLeftOver(op, attrs));
+  TREADLE_TRY(checkAllWritten(op, attrs));
   uint8_t parts = regions.empty() ? 0 : Regions;
   std::string body = varint(entries.addLocation(op->getLoc()));
   body += attributeBytes(std::move(fields), TREADLE_TRY(othersOf(op, attrs)), parts);
@@ -251,7 +252,7 @@ static ArrayAttr dictionariesOf(ArrayAttr all, Builder &builder) {
   for (Attribute one : all ? all.getValue() : ArrayRef<Attribute>()) {
     NamedAttrList fields;
     for (NamedAttribute field : cast<DictionaryAttr>(one))
-      if (!isLeftOut(field.getName()))
+      if (!isDropped(field.getName()))
         fields.append(field);
     hasAny |= !fields.empty();
     kept.push_back(fields.getDictionary(builder.getContext()));
@@ -286,7 +287,7 @@ Expected<std::string> ArtifactWriter::opBytes(Operation *op) {
     for (Region &region : op->getRegions())
       regions += TREADLE_TRY(regionBytes(region));
   }
-  NamedAttrList attrs = ungrouped(op);
+  NamedAttrList attrs = splitGroups(op);
   if (auto call = dyn_cast<func::CallOp>(op))
     attrs.set("callee", call.getCalleeAttr());
   Expected<std::string> bytes = assemble(op, name, std::move(attrs), regions);
@@ -299,7 +300,7 @@ Expected<std::string> ArtifactWriter::moduleBytes(ModuleOp program) {
   std::string body = TREADLE_TRY(regionBytes(program.getBodyRegion()));
   NamedIndices others;
   for (NamedAttribute attr : program->getDiscardableAttrs())
-    if (!isLeftOut(attr.getName()))
+    if (!isDropped(attr.getName()))
       others.emplace_back(attr.getName().str(), TREADLE_TRY(entries.addBuiltin(attr.getValue())));
   std::string name = program.getName().value_or("").str();
   constexpr uint64_t isThere = 1;

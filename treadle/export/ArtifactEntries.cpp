@@ -59,13 +59,13 @@ enum Attribute : uint8_t {
 constexpr uint64_t integerType = 0;
 } // namespace builtin
 
-static std::string textOf(Type type) {
+static std::string printToString(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
 }
 
-static std::string textOf(Attribute value) {
+static std::string printToString(Attribute value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   constexpr size_t most = 60;
@@ -99,7 +99,7 @@ Expected<std::string> EntryWriter::typeBytes(Type type) {
     return bytes;
   };
   if (auto plain = bytecode::vhloCodeOf(type)) {
-    TREADLE_TRY(checkVersion(plain->since, "type '" + textOf(type) + "'"));
+    TREADLE_TRY(checkVersion(plain->since, "type '" + printToString(type) + "'"));
     return varint(plain->code);
   }
   if (auto complex = dyn_cast<ComplexType>(type))
@@ -117,7 +117,7 @@ Expected<std::string> EntryWriter::typeBytes(Type type) {
     return quantizedBytes(quantized);
   if (auto buffer = dyn_cast<MemRefType>(type);
       buffer && buffer.getLayout().isIdentity() && !buffer.getMemorySpace()) {
-    TREADLE_TRY(checkVersion("1.13.0", "type '" + textOf(type) + "'"));
+    TREADLE_TRY(checkVersion("1.13.0", "type '" + printToString(type) + "'"));
     return varint(vhlo::Buffer) + TREADLE_TRY(shapeBytes(buffer));
   }
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -125,7 +125,7 @@ Expected<std::string> EntryWriter::typeBytes(Type type) {
       tensor ? dyn_cast_or_null<DictionaryAttr>(tensor.getEncoding()) : DictionaryAttr();
   Attribute bounds = encoding && encoding.size() == 1 ? encoding.get("bounds") : Attribute();
   if (!tensor || (tensor.getEncoding() && !bounds))
-    return Unexpected(unimplemented("type '", textOf(type),
+    return Unexpected(unimplemented("type '", printToString(type),
                                     "' can't be written into a portable "
                                     "artifact yet"));
   if (!bounds)
@@ -152,12 +152,12 @@ static std::string bitsOf(double value) {
 }
 
 Expected<std::string> EntryWriter::quantizedBytes(OpaqueType type) {
-  hlo::Grid grid;
-  if (!hlo::readGrid(type, grid))
-    return Unexpected(
-        unimplemented("type '", textOf(type), "' can't be written into a portable artifact"));
+  hlo::QuantizationGrid grid;
+  if (!hlo::parseQuantizedType(type, grid))
+    return Unexpected(unimplemented("type '", printToString(type),
+                                    "' can't be written into a portable artifact"));
   if (grid.axis)
-    TREADLE_TRY(checkVersion("0.18.0", "type '" + textOf(type) + "'"));
+    TREADLE_TRY(checkVersion("0.18.0", "type '" + printToString(type) + "'"));
   bool isSigned = !grid.storage.isUnsigned();
   // Signedness is encoded separately: the storage type is signless.
   Type storage = IntegerType::get(type.getContext(), grid.storage.getWidth());
@@ -212,7 +212,7 @@ static std::string boolBytes(DenseElementsAttr value) {
 
 Expected<std::string> EntryWriter::elementsBytes(DenseElementsAttr value) {
   if (!value.getElementType().isIntOrIndexOrFloat() && !isa<ComplexType>(value.getElementType()))
-    return Unexpected(unimplemented("elements of '", textOf(value.getType()),
+    return Unexpected(unimplemented("elements of '", printToString(value.getType()),
                                     "' can't be written into a portable artifact"));
   uint64_t type = TREADLE_TRY(addType(value.getType()));
   ArrayRef<char> raw = value.getRawData();
@@ -264,8 +264,8 @@ Expected<std::string> EntryWriter::attributeBytes(Attribute value) {
   }
   auto list = dyn_cast<ArrayAttr>(value);
   if (!list)
-    return Unexpected(
-        unimplemented("attribute '", textOf(value), "' can't be written into a portable artifact"));
+    return Unexpected(unimplemented("attribute '", printToString(value),
+                                    "' can't be written into a portable artifact"));
   std::string bytes = varints({vhlo::Array, list.size()});
   for (Attribute part : list)
     bytes += varint(TREADLE_TRY(addAttribute(part)));
@@ -275,7 +275,7 @@ Expected<std::string> EntryWriter::attributeBytes(Attribute value) {
 // --- fields -------------------------------------------------------------------------------------
 
 static Error noSuchField(StringRef expected, Attribute value) {
-  return invalidArgument("it is '", textOf(value), "', expected ", expected.str());
+  return invalidArgument("it is '", printToString(value), "', expected ", expected.str());
 }
 
 Expected<uint64_t> EntryWriter::addWord(uint64_t enumeration, Attribute word) {
@@ -295,8 +295,8 @@ Expected<uint64_t> EntryWriter::addWords(const Field &field) {
 }
 
 Expected<uint64_t> EntryWriter::addNumbers(const Field &field) {
-  if (!holdsNumbers(field.value))
-    return Unexpected(unimplemented("'", textOf(field.value),
+  if (!maybeNumbers(field.value))
+    return Unexpected(unimplemented("'", printToString(field.value),
                                     "' can't be written into a portable artifact yet; expected "
                                     "numbers"));
   if (auto elements = dyn_cast<DenseElementsAttr>(field.value);
@@ -411,7 +411,7 @@ EntryWriter::addBuiltinFields(const std::vector<std::pair<std::string, uint64_t>
 }
 
 /// Whether MLIR bytecode may store the attribute as text, because it has no encoding for it.
-static bool isText(Attribute value) {
+static bool isStoredAsText(Attribute value) {
   auto number = dyn_cast<IntegerAttr>(value);
   bool hasForm = isa<StringAttr, UnitAttr, DictionaryAttr, ArrayAttr>(value) ||
                  (number && number.getType().isInteger());
@@ -420,8 +420,8 @@ static bool isText(Attribute value) {
 }
 
 Expected<uint64_t> EntryWriter::addBuiltin(Attribute value) {
-  if (isText(value))
-    return file.addAttributeText("builtin", textOf(value));
+  if (isStoredAsText(value))
+    return file.addAttributeText("builtin", printToString(value));
   return file.addAttribute("builtin", TREADLE_TRY(builtinBytes(value)));
 }
 
@@ -446,7 +446,7 @@ Expected<std::string> EntryWriter::builtinBytes(Attribute value) {
   auto number = dyn_cast<IntegerAttr>(value);
   auto type = number ? dyn_cast<IntegerType>(number.getType()) : IntegerType();
   if (!type || type.getWidth() > 64)
-    return Unexpected(unimplemented("attribute '", textOf(value),
+    return Unexpected(unimplemented("attribute '", printToString(value),
                                     "' of a module can't be written into a portable artifact"));
   uint64_t packed = uint64_t{type.getWidth()} << 2 | type.getSignedness();
   uint64_t index = file.addType("builtin", varints({builtin::integerType, packed}));

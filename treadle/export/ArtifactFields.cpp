@@ -13,12 +13,12 @@ using namespace treadle::artifact;
 namespace {
 
 /// The value of a field whose attribute is missing.
-enum class Missing : uint8_t { Error, Nothing, Zero, MinusOne, Ones, Zeros, Default, NoType };
+enum class FieldDefault : uint8_t { Error, Nothing, Zero, MinusOne, Ones, Zeros, Default, NoType };
 
 struct FieldRow {
   StringLiteral name;
   FieldKind kind;
-  Missing missing = Missing::Error;
+  FieldDefault missing = FieldDefault::Error;
   uint64_t enumeration = 0;
 };
 
@@ -28,26 +28,26 @@ using enum FieldKind;
 
 /// Fields of the same name have the same kind in all ops.
 static constexpr FieldRow rows[] = {
-    {"accumulation_type", Any, Missing::NoType},
+    {"accumulation_type", Any, FieldDefault::NoType},
     {"all_gather_dim", Whole64},
-    {"allow_imprecise_accumulation", Flag, Missing::NoType},
-    {"api_version", ApiVersion, Missing::Default},
-    {"backend_config", Any, Missing::Default},
-    {"base_dilations", Numbers, Missing::Ones},
+    {"allow_imprecise_accumulation", Flag, FieldDefault::NoType},
+    {"api_version", ApiVersion, FieldDefault::Default},
+    {"backend_config", Any, FieldDefault::Default},
+    {"base_dilations", Numbers, FieldDefault::Ones},
     {"batch_dims", Whole64},
     {"batch_group_count", Whole64},
     {"broadcast_dimensions", Numbers},
     {"broadcast_sizes", Numbers},
-    {"called_computations", Any, Missing::Nothing},
-    {"channel_id", Whole64, Missing::Zero},
-    {"channel_type", Whole64, Missing::Zero},
-    {"collapsed_slice_dims", Numbers, Missing::Nothing},
-    {"compare_type", Word, Missing::Default, 4},
-    {"comparison_direction", Word, Missing::Error, 3},
-    {"composite_attributes", Any, Missing::Default},
+    {"called_computations", Any, FieldDefault::Nothing},
+    {"channel_id", Whole64, FieldDefault::Zero},
+    {"channel_type", Whole64, FieldDefault::Zero},
+    {"collapsed_slice_dims", Numbers, FieldDefault::Nothing},
+    {"compare_type", Word, FieldDefault::Default, 4},
+    {"comparison_direction", Word, FieldDefault::Error, 3},
+    {"composite_attributes", Any, FieldDefault::Default},
     {"concat_dimension", Whole64},
     {"dim", Whole64},
-    {"dimension", Whole64, Missing::MinusOne},
+    {"dimension", Whole64, FieldDefault::MinusOne},
     {"dimensions", Numbers},
     {"edge_padding_high", Numbers},
     {"edge_padding_low", Numbers},
@@ -56,86 +56,86 @@ static constexpr FieldRow rows[] = {
     {"feature_group_count", Whole64},
     {"feature_index", Whole64},
     {"fft_length", Numbers},
-    {"fft_type", Word, Missing::Error, 7},
-    {"has_dynamic_root", Flag, Missing::Zero},
-    {"has_side_effect", Flag, Missing::Zero},
+    {"fft_type", Word, FieldDefault::Error, 7},
+    {"has_dynamic_root", Flag, FieldDefault::Zero},
+    {"has_side_effect", Flag, FieldDefault::Zero},
     {"index", Whole32},
-    {"index_vector_dim", Whole64, Missing::Zero},
-    {"indices_are_sorted", Flag, Missing::Zero},
-    {"infeed_config", Any, Missing::Default},
+    {"index_vector_dim", Whole64, FieldDefault::Zero},
+    {"indices_are_sorted", Flag, FieldDefault::Zero},
+    {"infeed_config", Any, FieldDefault::Default},
     {"input_batch_dimension", Whole64},
-    {"input_batching_dims", Numbers, Missing::Nothing},
+    {"input_batching_dims", Numbers, FieldDefault::Nothing},
     {"input_feature_dimension", Whole64},
-    {"input_spatial_dimensions", Numbers, Missing::Nothing},
-    {"inserted_window_dims", Numbers, Missing::Nothing},
+    {"input_spatial_dimensions", Numbers, FieldDefault::Nothing},
+    {"inserted_window_dims", Numbers, FieldDefault::Nothing},
     {"interior_padding", Numbers},
     {"iota_dimension", Whole64},
-    {"is_host_transfer", Flag, Missing::Zero},
-    {"is_stable", Flag, Missing::Zero},
+    {"is_host_transfer", Flag, FieldDefault::Zero},
+    {"is_stable", Flag, FieldDefault::Zero},
     {"kernel_input_feature_dimension", Whole64},
     {"kernel_output_feature_dimension", Whole64},
-    {"kernel_spatial_dimensions", Numbers, Missing::Nothing},
-    {"known_expanding_dimensions", Numbers, Missing::Nothing},
-    {"known_nonexpanding_dimensions", Numbers, Missing::Nothing},
-    {"layout", Any, Missing::Nothing},
+    {"kernel_spatial_dimensions", Numbers, FieldDefault::Nothing},
+    {"known_expanding_dimensions", Numbers, FieldDefault::Nothing},
+    {"known_nonexpanding_dimensions", Numbers, FieldDefault::Nothing},
+    {"layout", Any, FieldDefault::Nothing},
     {"left_side", Flag},
-    {"lhs_batching_dimensions", Numbers, Missing::Nothing},
-    {"lhs_component_count", Whole64, Missing::NoType},
-    {"lhs_contracting_dimensions", Numbers, Missing::Nothing},
-    {"lhs_dilation", Numbers, Missing::Ones},
-    {"lhs_precision_type", Any, Missing::NoType},
+    {"lhs_batching_dimensions", Numbers, FieldDefault::Nothing},
+    {"lhs_component_count", Whole64, FieldDefault::NoType},
+    {"lhs_contracting_dimensions", Numbers, FieldDefault::Nothing},
+    {"lhs_dilation", Numbers, FieldDefault::Ones},
+    {"lhs_precision_type", Any, FieldDefault::NoType},
     {"limit_indices", Numbers},
-    {"lower", Flag, Missing::Zero},
+    {"lower", Flag, FieldDefault::Zero},
     {"mantissa_bits", Whole32},
-    {"num_primitive_operations", Whole64, Missing::NoType},
-    {"offset_dims", Numbers, Missing::Nothing},
-    {"operand_batching_dims", Numbers, Missing::Nothing},
-    {"operand_layouts", Any, Missing::Nothing},
-    {"outfeed_config", Any, Missing::Default},
+    {"num_primitive_operations", Whole64, FieldDefault::NoType},
+    {"offset_dims", Numbers, FieldDefault::Nothing},
+    {"operand_batching_dims", Numbers, FieldDefault::Nothing},
+    {"operand_layouts", Any, FieldDefault::Nothing},
+    {"outfeed_config", Any, FieldDefault::Default},
     {"output_batch_dimension", Whole64},
     {"output_feature_dimension", Whole64},
-    {"output_operand_aliases", Aliases, Missing::Nothing},
-    {"output_spatial_dimensions", Numbers, Missing::Nothing},
-    {"padding", Pairs, Missing::Zeros},
+    {"output_operand_aliases", Aliases, FieldDefault::Nothing},
+    {"output_spatial_dimensions", Numbers, FieldDefault::Nothing},
+    {"padding", Pairs, FieldDefault::Zeros},
     {"permutation", Numbers},
-    {"precision_config", Words, Missing::Default, 11},
+    {"precision_config", Words, FieldDefault::Default, 11},
     {"replica_groups", Pairs},
-    {"result_accuracy", Accuracy, Missing::Default},
-    {"result_layouts", Any, Missing::Nothing},
-    {"result_tilings", Any, Missing::Nothing},
-    {"rhs_batching_dimensions", Numbers, Missing::Nothing},
-    {"rhs_component_count", Whole64, Missing::NoType},
-    {"rhs_contracting_dimensions", Numbers, Missing::Nothing},
-    {"rhs_dilation", Numbers, Missing::Ones},
-    {"rhs_precision_type", Any, Missing::NoType},
-    {"rng_algorithm", Word, Missing::Error, 12},
-    {"rng_distribution", Word, Missing::Error, 13},
+    {"result_accuracy", Accuracy, FieldDefault::Default},
+    {"result_layouts", Any, FieldDefault::Nothing},
+    {"result_tilings", Any, FieldDefault::Nothing},
+    {"rhs_batching_dimensions", Numbers, FieldDefault::Nothing},
+    {"rhs_component_count", Whole64, FieldDefault::NoType},
+    {"rhs_contracting_dimensions", Numbers, FieldDefault::Nothing},
+    {"rhs_dilation", Numbers, FieldDefault::Ones},
+    {"rhs_precision_type", Any, FieldDefault::NoType},
+    {"rng_algorithm", Word, FieldDefault::Error, 12},
+    {"rng_distribution", Word, FieldDefault::Error, 13},
     {"scatter_dimension", Whole64},
-    {"scatter_dims_to_operand_dims", Numbers, Missing::Nothing},
-    {"scatter_indices_batching_dims", Numbers, Missing::Nothing},
+    {"scatter_dims_to_operand_dims", Numbers, FieldDefault::Nothing},
+    {"scatter_indices_batching_dims", Numbers, FieldDefault::Nothing},
     {"slice_sizes", Numbers},
-    {"source_target_pairs", Pairs, Missing::Nothing},
+    {"source_target_pairs", Pairs, FieldDefault::Nothing},
     {"split_count", Whole64},
     {"split_dimension", Whole64},
-    {"start_index_map", Numbers, Missing::Nothing},
+    {"start_index_map", Numbers, FieldDefault::Nothing},
     {"start_indices", Numbers},
-    {"start_indices_batching_dims", Numbers, Missing::Nothing},
+    {"start_indices_batching_dims", Numbers, FieldDefault::Nothing},
     {"strides", Numbers},
-    {"transpose_a", Word, Missing::Error, 16},
-    {"unique_indices", Flag, Missing::Zero},
+    {"transpose_a", Word, FieldDefault::Error, 16},
+    {"unique_indices", Flag, FieldDefault::Zero},
     {"unit_diagonal", Flag},
-    {"update_window_dims", Numbers, Missing::Nothing},
-    {"use_global_device_ids", Flag, Missing::Zero},
-    {"version", Any, Missing::Zero},
-    {"window_dilations", Numbers, Missing::Ones},
-    {"window_dimensions", Numbers, Missing::Ones},
-    {"window_reversal", Flags, Missing::Zeros},
-    {"window_strides", Numbers, Missing::Ones},
+    {"update_window_dims", Numbers, FieldDefault::Nothing},
+    {"use_global_device_ids", Flag, FieldDefault::Zero},
+    {"version", Any, FieldDefault::Zero},
+    {"window_dilations", Numbers, FieldDefault::Ones},
+    {"window_dimensions", Numbers, FieldDefault::Ones},
+    {"window_reversal", Flags, FieldDefault::Zeros},
+    {"window_strides", Numbers, FieldDefault::Ones},
 };
 
 // --- values in the forms of text ----------------------------------------------------------------
 
-bool artifact::holdsNumbers(Attribute value) {
+bool artifact::maybeNumbers(Attribute value) {
   return isa_and_nonnull<DenseI64ArrayAttr, DenseBoolArrayAttr, DenseIntElementsAttr, ArrayAttr>(
       value);
 }
@@ -159,7 +159,7 @@ static void addConvolution(ArrayAttr lists, NamedAttrList &attrs) {
       "output_spatial_dimensions");
 }
 
-NamedAttrList artifact::ungrouped(Operation *op) {
+NamedAttrList artifact::splitGroups(Operation *op) {
   NamedAttrList attrs(op->getAttrDictionary());
   for (StringRef name : {"dot_dimension_numbers", "algorithm", "dimension_numbers",
                          "scatter_dimension_numbers", "channel_handle"}) {
@@ -229,21 +229,21 @@ static Attribute missingValue(const FieldRow &row, Operation *op, const NamedAtt
   Builder builder(op->getContext());
   size_t dims = numWindowDims(op, all);
   switch (row.missing) {
-  case Missing::Error:
-  case Missing::NoType:
+  case FieldDefault::Error:
+  case FieldDefault::NoType:
     return {};
-  case Missing::Nothing:
+  case FieldDefault::Nothing:
     return builder.getArrayAttr({});
-  case Missing::Zero:
+  case FieldDefault::Zero:
     return row.kind == Flag ? Attribute(builder.getBoolAttr(false))
                             : Attribute(builder.getI64IntegerAttr(0));
-  case Missing::MinusOne:
+  case FieldDefault::MinusOne:
     return op->getName().stripDialect() == "sort" ? builder.getI64IntegerAttr(-1) : Attribute();
-  case Missing::Ones:
+  case FieldDefault::Ones:
     return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(dims, 1));
-  case Missing::Zeros:
+  case FieldDefault::Zeros:
     return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(row.kind == Pairs ? 2 * dims : dims));
-  case Missing::Default:
+  case FieldDefault::Default:
     return defaultOf(row, op, all);
   }
   return {};
@@ -262,9 +262,9 @@ Field artifact::fieldOf(StringRef name, Attribute value) {
 std::optional<Field> artifact::takeField(Operation *op, StringRef name, NamedAttrList &attrs) {
   const FieldRow *row = findRow(name);
   Attribute value = attrs.erase(name);
-  if (!value && row && row->missing == Missing::NoType)
+  if (!value && row && row->missing == FieldDefault::NoType)
     return Field{NoType, {}, 0};
   if (!value && row)
-    value = missingValue(*row, op, ungrouped(op));
+    value = missingValue(*row, op, splitGroups(op));
   return value ? std::optional(fieldOf(name, value)) : std::nullopt;
 }

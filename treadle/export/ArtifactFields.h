@@ -34,7 +34,7 @@ struct Field {
 
 /// Returns the attributes of an op as fields by name: StableHLO's attribute groups are split, flags
 /// and numbers are unchanged.
-mlir::NamedAttrList ungrouped(mlir::Operation *op);
+mlir::NamedAttrList splitGroups(mlir::Operation *op);
 
 /// Removes the field of that name from `attrs` and returns it, or its default if it is missing.
 /// Returns nullopt if it is missing but required.
@@ -48,6 +48,6 @@ Field fieldOf(llvm::StringRef name, mlir::Attribute value);
 bool isDefault(mlir::Attribute value);
 
 /// Whether an attribute is a list that may contain numbers.
-bool holdsNumbers(mlir::Attribute value);
+bool maybeNumbers(mlir::Attribute value);
 
 } // namespace treadle::artifact

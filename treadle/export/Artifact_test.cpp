@@ -1,8 +1,8 @@
 #include "treadle/export/Artifact.h"
 
-#include "treadle/import/bytecode/ArtifactPairs.h"
 #include "treadle/import/bytecode/Bytecode.h"
-#include "treadle/import/bytecode/SampleArtifact.h"
+#include "treadle/testing/ArtifactPairs.h"
+#include "treadle/testing/SampleArtifact.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -19,7 +19,7 @@ constexpr const char *versions[] = {"0.9.0", "0.11.0", "0.13.0", "0.14.0", "0.19
                                     "1.0.0", "1.5.0",  "1.15.0", "1.20.0"};
 
 /// Writes and reads the program; returns the error if that fails.
-Expected<Module> again(MLIRContext &context, ModuleOp program, std::string_view version) {
+Expected<Module> roundTripped(MLIRContext &context, ModuleOp program, std::string_view version) {
   Module copy = program.clone();
   return artifactVersion(version)
       .and_then([&](llvm::VersionTuple target) { return exportArtifact(*copy, target); })
@@ -31,24 +31,24 @@ std::string errorOf(const std::string &text, std::string_view version) {
   loadDialects(context);
   Module program = parse(context, text);
   EXPECT_TRUE(program) << text;
-  auto read = again(context, *program, version);
+  auto read = roundTripped(context, *program, version);
   return read ? "" : read.error().message;
 }
 
-TEST(Artifact, IsReadAgain) {
+TEST(Artifact, RoundTrips) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Module program = parse(context, bytecode::sampleText);
   std::string expected = imported(*program, "main");
   for (const char *version : versions) {
-    auto read = again(context, *program, version);
+    auto read = roundTripped(context, *program, version);
     ASSERT_TRUE(read) << version << ": " << read.error().message;
     EXPECT_EQ(imported(**read, "main"), expected) << version;
     EXPECT_EQ((*read)->getName(), "sample");
   }
 }
 
-TEST(Artifact, VersionsAreThoseThatAreKnown) {
+TEST(Artifact, OnlyKnownVersionsParse) {
   EXPECT_EQ(artifactVersion("1.0")->getAsString(), "1.0.0");
   EXPECT_EQ(artifactVersion("")->getAsString(), "1.20.0");
   for (const char *version : {"0.8.0", "1.21.0", "2.0.0", "one", "1.0.0.0.0"})
@@ -56,7 +56,7 @@ TEST(Artifact, VersionsAreThoseThatAreKnown) {
               std::string::npos);
 }
 
-TEST(Artifact, NamesWhatAVersionHasnt) {
+TEST(Artifact, NamesWhatAVersionLacks) {
   const std::string tan = R"(func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %y = stablehlo.tan %x : tensor<2xf32> return %y : tensor<2xf32> })";
   EXPECT_EQ(errorOf(tan, "1.4.0"), "");
@@ -86,7 +86,7 @@ TEST(Artifact, NamesWhatAVersionHasnt) {
   EXPECT_NE(errorOf(pair, "1.4.0").find("it has 2 operands"), std::string::npos);
 }
 
-TEST(Artifact, NamesWhatNoneHas) {
+TEST(Artifact, NamesWhatAllVersionsLack) {
   EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %y = "chlo.erf"(%x) : (tensor<f32>) -> tensor<f32> return %y : tensor<f32> })",
                     "")
@@ -100,14 +100,14 @@ TEST(Artifact, NamesWhatNoneHas) {
             std::string::npos);
 }
 
-TEST(Artifact, KeepsWhatCustomCallsTellTheirTargets) {
+TEST(Artifact, KeepsAttributesOfCustomCalls) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Module program = parse(context, R"(func.func @main(%n: tensor<i32>, %ok: tensor<i1>) {
       "stablehlo.custom_call"(%ok, %n) {call_target_name = "shape_assertion", has_side_effect = true,
         error_message = "found {0}"} : (tensor<i1>, tensor<i32>) -> () return })");
   for (const char *version : versions) {
-    auto read = again(context, *program, version);
+    auto read = roundTripped(context, *program, version);
     ASSERT_TRUE(read) << version << ": " << read.error().message;
     std::string text;
     llvm::raw_string_ostream(text) << **read;
@@ -115,7 +115,7 @@ TEST(Artifact, KeepsWhatCustomCallsTellTheirTargets) {
   }
 }
 
-TEST(Artifact, MeshesArentWrittenYet) {
+TEST(Artifact, MeshesAreUnimplemented) {
   EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %y = "stablehlo.all_reduce"(%x) ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -145,7 +145,7 @@ void compare(StringRef path, Tally &tally) {
     Module program = parse(context, withCallees(functions, name));
     if (!program || !program->lookupSymbol(name))
       continue;
-    auto read = again(context, *program, version);
+    auto read = roundTripped(context, *program, version);
     if (!read) {
       ++tally.unwritten;
       ++tally.why[read.error().message.substr(0, 120)];

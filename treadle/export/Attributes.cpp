@@ -26,7 +26,7 @@ static std::string text(Attribute attr) {
   return result;
 }
 
-static Unexpected noPlace(Attribute attr) {
+static Unexpected unrepresentable(Attribute attr) {
   return Unexpected(
       unimplemented("attribute ", text(attr),
                     " can't be stored in a GraphDef, expected a string, i64, f32, bool, type, "
@@ -122,12 +122,12 @@ template <typename Place> static Expected<void> exportOne(Attribute attr, Place 
         if (i.getType().isInteger(1))
           return place.b(i.getValue().getBoolValue()), Result();
         if (i.getType().isIndex() || i.getType().getIntOrFloatBitWidth() > 64)
-          return noPlace(attr);
+          return unrepresentable(attr);
         return place.i(i.getValue().getSExtValue()), Result();
       })
       .Case([&](FloatAttr f) -> Result {
         if (!f.getType().isF32())
-          return noPlace(attr);
+          return unrepresentable(attr);
         return place.f(toFloat(f)), Result();
       })
       .Case([&](mlir::TypeAttr type) -> Result {
@@ -140,7 +140,7 @@ template <typename Place> static Expected<void> exportOne(Attribute attr, Place 
       .Case([&](FlatSymbolRefAttr name) { return exportFunc(name, {}, place.func()); })
       .template Case<TensorProtoAttr, ElementsAttr>(
           [&](auto tensor) { return exportTensor(tensor, place.tensor()); })
-      .Default([](Attribute attr) -> Result { return noPlace(attr); });
+      .Default([](Attribute attr) -> Result { return unrepresentable(attr); });
 }
 
 static int countKinds(const pb::AttrValue::ListValue &list) {
@@ -153,7 +153,7 @@ static Expected<void> exportList(ArrayAttr attrs, pb::AttrValue::ListValue &list
   for (Attribute attr : attrs)
     TREADLE_TRY(exportOne(attr, InList{list}));
   // Elements of several kinds would lose their order.
-  return countKinds(list) > 1 ? Expected<void>(noPlace(attrs)) : Expected<void>();
+  return countKinds(list) > 1 ? Expected<void>(unrepresentable(attrs)) : Expected<void>();
 }
 
 Expected<void> graphdef::exportAttr(Attribute attr, pb::AttrValue &value) {

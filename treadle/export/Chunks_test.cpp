@@ -6,10 +6,10 @@
 #include "treadle/import/Attributes.h"
 #include "treadle/import/Chunks.h"
 #include "treadle/import/File.h"
-#include "treadle/import/ImportTest.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/proto/chunk.pb.h"
 #include "treadle/riegeli/RecordWriter.h"
+#include "treadle/testing/ImportTest.h"
 
 #include <google/protobuf/text_format.h>
 

@@ -18,7 +18,7 @@
 namespace treadle {
 namespace {
 
-Error namesNoFormat(llvm::StringRef path, bool isSavedModel) {
+Error unknownExtension(llvm::StringRef path, bool isSavedModel) {
   constexpr std::string_view extensions[] = {".pb", ".pbtxt", ".cpb", ".mlir"};
   std::string extension = llvm::sys::path::extension(path).str();
   constexpr size_t tooShortToTell = 3; // `.v2`
@@ -37,7 +37,7 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   if (path.ends_with(".pbtxt"))
     return exportGraphDefText(module);
   if (!path.ends_with(".mlir"))
-    return Unexpected(namesNoFormat(path, /*isSavedModel=*/false));
+    return Unexpected(unknownExtension(path, /*isSavedModel=*/false));
   return printMlir(module);
 }
 
@@ -79,7 +79,7 @@ Expected<std::optional<llvm::StringRef>> folderOf(mlir::ModuleOp module, llvm::S
   bool isFile = llvm::sys::path::has_extension(path) && !path.ends_with("/") &&
                 !llvm::sys::fs::is_directory(path);
   if (isFile || path == "-") // nothing is written to standard output
-    return Unexpected(namesNoFormat(path, /*isSavedModel=*/true));
+    return Unexpected(unknownExtension(path, /*isSavedModel=*/true));
   return path;
 }
 
@@ -118,7 +118,7 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
 }
 
 /// Whether nodes have source locations.
-static bool hasStacks(mlir::ModuleOp module) {
+static bool hasSourceLocations(mlir::ModuleOp module) {
   return module
       .walk([](mlir::Operation *op) {
         return stackOf(op->getLoc()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
@@ -128,7 +128,7 @@ static bool hasStacks(mlir::ModuleOp module) {
 
 std::string printMlir(mlir::ModuleOp module) {
   mlir::OpPrintingFlags flags;
-  if (hasTfExecutor(module) || hasStacks(module))
+  if (hasTfExecutor(module) || hasSourceLocations(module))
     flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   std::string text;
   llvm::raw_string_ostream stream(text);

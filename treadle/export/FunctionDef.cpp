@@ -213,7 +213,7 @@ private:
   }
 
   /// Restores the original spelling of results that are unchanged.
-  void respellResults(const pb::FunctionDef &rest) {
+  void restoreResultSpelling(const pb::FunctionDef &rest) {
     for (auto [index, value] : llvm::enumerate(func.getReturn().getData())) {
       auto it = rest.ret().find(nameOfResult(index));
       if (it != rest.ret().end() && nodes.isSpelling(it->second, value))
@@ -225,7 +225,7 @@ private:
     pb::FunctionDef rest;
     if (Attribute attr = func->getDiscardableAttr(state.restKey))
       TREADLE_TRY(mergeMessage(attr, "FunctionDef", rest));
-    respellResults(rest);
+    restoreResultSpelling(rest);
     rest.clear_ret();
     if (rest.signature().attr_size() == 0)
       TREADLE_TRY(exportAttrDefs());

@@ -4,7 +4,7 @@
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/Attributes.h"
 #include "treadle/import/File.h"
-#include "treadle/import/ImportTest.h"
+#include "treadle/testing/ImportTest.h"
 
 #include <google/protobuf/text_format.h>
 
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         "tensor { dtype: DT_FLOAT tensor_shape { dim { size: 4611686018427387904 } "
         "dim { size: 4611686018427387904 } } float_val: 1 }"));
 
-TEST_F(ExportTest, ThePayloadOfANaNStays) {
+TEST_F(ExportTest, NaNPayloadsArePreserved) {
   pb::GraphDef graph = parse("node { name: 'n' op: 'NobodyKnows' }");
   auto &attrs = *graph.mutable_node(0)->mutable_attr();
   float value = std::bit_cast<float>(0xffc12345u);
@@ -167,7 +167,7 @@ constexpr Graph graphs[] = {
     {"OldVersion", "version: 21"},
     {"EmptyLibrary", "library { }"},
     {"NodesInReverse", "node { name: 'n' op: 'Neg' input: 'x' input: '^x' " T " }" X},
-    {"IndexThatGoesWithoutSaying", X "node { name: 'n' op: 'Neg' input: 'x:0' " T " }"},
+    {"RedundantIndex", X "node { name: 'n' op: 'Neg' input: 'x:0' " T " }"},
     {"IndexWithLeadingZeros", X "node { name: 'n' op: 'Neg' input: 'x:00' " T " }"},
     {"NamedOutputInAGraph", X "node { name: 'n' op: 'Neg' input: 'x:output:0' " T " }"},
     {"ControlInputTwice", X "node { name: 'n' op: 'NoOp' input: '^x' input: '^x' }"},
@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Graphs, GraphRoundTrip, testing::ValuesIn(graphs), name
 INSTANTIATE_TEST_SUITE_P(Functions, GraphRoundTrip, testing::ValuesIn(functions), nameOf);
 
 // Newer versions of the format have fields that this one doesn't know.
-TEST_F(ExportTest, UnknownFieldsStay) {
+TEST_F(ExportTest, UnknownFieldsArePreserved) {
   pb::GraphDef graph = parse("node { name: 'n' op: 'NoOp' attr { key: 'k' value { i: 1 } } }"
                              "library { function { signature { name: 'F' } } } versions { }");
   auto addTo = [](google::protobuf::Message &message) {
@@ -261,7 +261,7 @@ TEST_F(ExportTest, UnknownFieldsStay) {
 // Modified or newly built modules
 //===----------------------------------------------------------------------===//
 
-TEST_F(ExportTest, AChangeShows) {
+TEST_F(ExportTest, ChangesAreExported) {
   import("node { name: 'a' op: 'NoOp' } node { name: 'b' op: 'NoOp' input: '^a' }");
   ASSERT_TRUE(module) << message;
   nodes["a"].setName("c");
@@ -283,7 +283,7 @@ TEST_F(ExportTest, AnOperationOfAnotherDialect) {
             "found builtin.module, expected tfg.graph and tfg.func; convert it to tfg first");
 }
 
-TEST_F(ExportTest, AnAttributeThatNoGraphDefHolds) {
+TEST_F(ExportTest, AnAttributeThatAGraphDefCantRepresent) {
   EXPECT_EQ(exportError("tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {\n"
                         "  %ctl = NoOp name(\"n\") {k = affine_map<() -> ()>}\n}"),
             "node 'n' (NoOp): attribute 'k': attribute affine_map<() -> ()> can't be stored in a "
@@ -291,7 +291,7 @@ TEST_F(ExportTest, AnAttributeThatNoGraphDefHolds) {
             "placeholder, or a list of one of them");
 }
 
-TEST_F(ExportTest, AnExtensionOfNoFormat) {
+TEST_F(ExportTest, AnUnknownExtension) {
   import("");
   auto written = exportFile(*module, "graph.txt");
   ASSERT_FALSE(written);
@@ -301,7 +301,7 @@ TEST_F(ExportTest, AnExtensionOfNoFormat) {
             "folder is for SavedModels)");
 }
 
-TEST_F(ExportTest, AFolderThatIsNotThere) {
+TEST_F(ExportTest, AMissingFolder) {
   import("");
   auto written = exportFile(*module, testing::TempDir() + "no/such/folder/graph.pb");
   ASSERT_FALSE(written);

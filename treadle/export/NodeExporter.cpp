@@ -21,10 +21,10 @@ NodeExporter::NodeExporter(ExportState &state, Block &block, tfg::FuncOp functio
       StringRef name = function.getDataArgumentName(i);
       argumentNames.push_back(name.empty() ? "arg" + std::to_string(i) : name.str());
     }
-  nameTheNameless(block);
+  nameUnnamedNodes(block);
 }
 
-void NodeExporter::nameTheNameless(Block &block) {
+void NodeExporter::nameUnnamedNodes(Block &block) {
   SmallVector<Operation *> nameless;
   for (Operation &op : block)
     if (tfg::Node::isNode(&op) && tfg::Node(&op).name().empty())

@@ -37,7 +37,7 @@ public:
   llvm::StringRef nameOf(mlir::Value value);
 
 private:
-  void nameTheNameless(mlir::Block &block);
+  void nameUnnamedNodes(mlir::Block &block);
   Expected<std::string> spellResult(mlir::OpResult result);
   Expected<void> exportAttrs(tfg::Node node, pb::NodeDef &def);
   Expected<void> exportInputs(tfg::Node node, pb::NodeDef &def);

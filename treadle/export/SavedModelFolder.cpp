@@ -42,7 +42,7 @@ public:
     return failure;
   }
 
-  std::error_code moveToPlace() {
+  std::error_code moveToTarget() {
     std::error_code failure;
     fs::rename(path, final, failure);
     if (!failure)
@@ -77,7 +77,7 @@ std::error_code copyFiles(const fs::path &from, const fs::path &to) {
 }
 
 /// Whether the folder belongs to one model; a message alone, such as net.tfg, may be in any folder.
-bool isModelsFolder(const fs::path &folder) {
+bool isModelFolder(const fs::path &folder) {
   std::error_code ignored;
   return fs::exists(folder / "variables", ignored) ||
          std::ranges::any_of(names,
@@ -145,7 +145,7 @@ Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::strin
     place = place.parent_path();
   auto files = module->getAttrOfType<StringAttr>(graphdef::filesKey);
   fs::path source = files ? files.str() : "";
-  if (std::error_code ignored; fs::is_directory(source, ignored) && !isModelsFolder(source))
+  if (std::error_code ignored; fs::is_directory(source, ignored) && !isModelFolder(source))
     source.clear();
   if (form == SavedModelForm::Binary && needsChunks(module))
     form = SavedModelForm::Chunks;
@@ -160,7 +160,7 @@ Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::strin
   if (!failure && !source.empty())
     failure = copyFiles(source, partial.path);
   if (!failure)
-    failure = partial.moveToPlace();
+    failure = partial.moveToTarget();
   if (failure)
     return Unexpected(unavailable("'", folder, "' can't be written: ", failure.message()));
   return {};

@@ -3,8 +3,8 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Attributes.h"
 #include "treadle/import/File.h"
-#include "treadle/import/ImportTest.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/testing/ImportTest.h"
 
 #include <google/protobuf/text_format.h>
 
@@ -116,7 +116,7 @@ TEST_F(SavedModelTest, WithoutAGraph) { roundTrip(parse("meta_graphs { meta_info
 
 TEST_F(SavedModelTest, AnEmptyGraphIsAGraph) { roundTrip(parse("meta_graphs { graph_def { } }")); }
 
-TEST_F(SavedModelTest, SignaturesThatNoDictionaryHolds) {
+TEST_F(SavedModelTest, SignaturesThatADictionaryCantRepresent) {
   roundTrip(parse(R"(
     meta_graphs {
       signature_def {
@@ -143,7 +143,7 @@ TEST_F(SavedModelTest, UnknownFields) {
   roundTrip(model);
 }
 
-TEST_F(SavedModelTest, ABadGraphNamesItsTagsWhereThereAreSeveral) {
+TEST_F(SavedModelTest, ErrorsNameTheTagsOfTheirMetaGraph) {
   pb::SavedModel model = parse(R"(
     meta_graphs { meta_info_def { tags: "serve" tags: "gpu" } graph_def { node { name: "n" } } }
     meta_graphs { })");
@@ -179,7 +179,7 @@ TEST_F(SavedModelTest, AGraphInSeveralFieldsIsOne) {
   expectEqual(*module, model);
 }
 
-TEST_F(SavedModelTest, AFolderComesWithItsFiles) {
+TEST_F(SavedModelTest, FoldersIncludeTheirFiles) {
   pb::SavedModel model = parse(oneMetaGraph);
   write("in/saved_model.pb", model.SerializeAsString());
   write("in/variables/variables.index", "index");
@@ -211,7 +211,7 @@ TEST_F(SavedModelTest, ThroughTheTextForms) {
   EXPECT_EQ(read(folder / "c/saved_model.pb"), graphdef::serialize(model));
 }
 
-TEST_F(SavedModelTest, PlacesThatAreTaken) {
+TEST_F(SavedModelTest, InvalidTargets) {
   write("in/saved_model.pb", parse(oneMetaGraph).SerializeAsString());
   auto module = importFile(context, folder / "in/saved_model.pb");
   ASSERT_TRUE(module) << module.error().message;
@@ -222,7 +222,7 @@ TEST_F(SavedModelTest, PlacesThatAreTaken) {
   EXPECT_TRUE(fs::is_empty(folder));
 }
 
-TEST_F(SavedModelTest, AGraphIsNoSavedModel) {
+TEST_F(SavedModelTest, AGraphIsNotASavedModel) {
   import("node { name: 'n' op: 'NoOp' }");
   auto done = exportFile(*module, folder / "out/saved_model.pb");
   ASSERT_FALSE(done);

@@ -20,14 +20,14 @@ using namespace treadle::artifact;
 namespace {
 
 /// Converts an op's attributes to StableHLO's spelling.
-class Speller {
+class SpellingConverter {
 public:
-  explicit Speller(MLIRContext *context) : builder(context) {}
+  explicit SpellingConverter(MLIRContext *context) : builder(context) {}
 
   void spell(Operation *op);
 
 private:
-  Attribute own(const std::string &text) {
+  Attribute stablehloAttribute(const std::string &text) {
     return OpaqueAttr::get(builder.getStringAttr("stablehlo"), text, builder.getNoneType());
   }
   Attribute word(uint64_t enumeration, Attribute value);
@@ -50,7 +50,7 @@ static std::string listText(ArrayRef<int64_t> numbers) {
          "]";
 }
 
-static std::string textOf(Attribute value) {
+static std::string printAttribute(Attribute value) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   value.print(stream, /*elideType=*/true);
@@ -62,7 +62,7 @@ static ArrayRef<Attribute> elementsOf(Attribute list) {
   return array ? array.getValue() : ArrayRef<Attribute>();
 }
 
-Attribute Speller::word(uint64_t enumeration, Attribute value) {
+Attribute SpellingConverter::word(uint64_t enumeration, Attribute value) {
   struct Row {
     uint64_t code;
     StringLiteral name;
@@ -73,12 +73,12 @@ Attribute Speller::word(uint64_t enumeration, Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   for (const Row &row : rows)
     if (text && row.code == enumeration)
-      return own((row.name + " " + text.getValue()).str());
+      return stablehloAttribute((row.name + " " + text.getValue()).str());
   return value;
 }
 
 /// `offset_dims = [1], index_vector_dim = 1`: the fields that aren't empty.
-std::string Speller::fieldsText(DictionaryAttr fields) {
+std::string SpellingConverter::fieldsText(DictionaryAttr fields) {
   std::string text;
   for (NamedAttribute entry : fields) {
     Field field = fieldOf(entry.getName(), entry.getValue());
@@ -87,13 +87,13 @@ std::string Speller::fieldsText(DictionaryAttr fields) {
       continue;
     text += text.empty() ? "" : ", ";
     text += entry.getName().str() + " = " +
-            (field.kind == FieldKind::Numbers ? listText(numbers) : textOf(field.value));
+            (field.kind == FieldKind::Numbers ? listText(numbers) : printAttribute(field.value));
   }
   return text;
 }
 
 /// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
-std::string Speller::convolutionText(const NamedAttrList &fields) {
+std::string SpellingConverter::convolutionText(const NamedAttrList &fields) {
   auto part = [&](StringRef kind, StringRef first, char firstSign, StringRef second,
                   char secondSign) {
     SmallVector<int64_t> spatial =
@@ -115,37 +115,38 @@ std::string Speller::convolutionText(const NamedAttrList &fields) {
          "->" + part("output", "output_batch_dimension", 'b', "output_feature_dimension", 'f');
 }
 
-std::string Speller::accuracyText(DictionaryAttr fields) {
+std::string SpellingConverter::accuracyText(DictionaryAttr fields) {
   std::string text;
   for (StringRef name : {"atol", "rtol", "ulps"})
     if (Attribute value = fields.get(name))
-      text += (text.empty() ? "" : ", ") + name.str() + " = " + textOf(value);
+      text += (text.empty() ? "" : ", ") + name.str() + " = " + printAttribute(value);
   auto mode = fields.getAs<StringAttr>("mode");
   return text + ", mode = #stablehlo.result_accuracy_mode<" +
          (mode ? mode.getValue() : StringRef("DEFAULT")).str() + ">";
 }
 
-Attribute Speller::alias(Attribute value) {
+Attribute SpellingConverter::alias(Attribute value) {
   auto fields = dyn_cast<DictionaryAttr>(value);
   if (!fields)
     return value;
   auto list = [&](StringRef name) { return listText(stablehlo::numbers(fields.get(name))); };
-  return own("output_operand_alias<output_tuple_indices = " + list("output_tuple_indices") +
-             ", operand_index = " + textOf(fields.get("operand_index")) +
-             ", operand_tuple_indices = " + list("operand_tuple_indices") + ">");
+  return stablehloAttribute(
+      "output_operand_alias<output_tuple_indices = " + list("output_tuple_indices") +
+      ", operand_index = " + printAttribute(fields.get("operand_index")) +
+      ", operand_tuple_indices = " + list("operand_tuple_indices") + ">");
 }
 
 /// Returns an attribute that StableHLO has as a group of several fields.
-Attribute Speller::group(StringRef op, StringRef name, Attribute value) {
+Attribute SpellingConverter::group(StringRef op, StringRef name, Attribute value) {
   NamedAttrList single;
   auto fields = dyn_cast<DictionaryAttr>(value);
   if (name == "dimension_numbers" && op.contains("conv")) {
     OperationState state(UnknownLoc::get(builder.getContext()), "stablehlo.convolution");
     state.addAttribute(name, value);
     Operation *holder = Operation::create(state);
-    NamedAttrList all = ungrouped(holder);
+    NamedAttrList all = splitGroups(holder);
     holder->destroy();
-    return own("conv<" + convolutionText(all) + ">");
+    return stablehloAttribute("conv<" + convolutionText(all) + ">");
   }
   if (!fields)
     return value;
@@ -155,23 +156,23 @@ Attribute Speller::group(StringRef op, StringRef name, Attribute value) {
          {"lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
           "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"})
       if (Attribute part = fields.get(key))
-        text += (text.empty() ? "" : ", ") + key.str() + " = " + textOf(part);
-    return own("dot_algorithm<" + text + ">");
+        text += (text.empty() ? "" : ", ") + key.str() + " = " + printAttribute(part);
+    return stablehloAttribute("dot_algorithm<" + text + ">");
   }
   if (name == "result_accuracy")
-    return own("result_accuracy<" + accuracyText(fields) + ">");
+    return stablehloAttribute("result_accuracy<" + accuracyText(fields) + ">");
   StringRef kind = llvm::StringSwitch<StringRef>(name)
                        .Case("dimension_numbers", "gather")
                        .Case("scatter_dimension_numbers", "scatter")
                        .Case("dot_dimension_numbers", "dot")
                        .Case("channel_handle", "channel_handle")
                        .Default("");
-  return kind.empty() ? value : own((kind + "<").str() + fieldsText(fields) + ">");
+  return kind.empty() ? value : stablehloAttribute((kind + "<").str() + fieldsText(fields) + ">");
 }
 
-Attribute Speller::field(const Field &field) {
+Attribute SpellingConverter::field(const Field &field) {
   SmallVector<int64_t> numbers = stablehlo::numbers(field.value);
-  if (numbers.empty() && !holdsNumbers(field.value))
+  if (numbers.empty() && !maybeNumbers(field.value))
     return field.kind == FieldKind::Word ? word(field.enumeration, field.value) : field.value;
   switch (field.kind) {
   case FieldKind::Numbers:
@@ -213,14 +214,14 @@ Attribute Speller::field(const Field &field) {
 }
 
 /// Whether the attribute is redundant; artifacts state all attributes explicitly.
-bool Speller::isOptional(Operation *op, NamedAttribute attr) {
+bool SpellingConverter::isOptional(Operation *op, NamedAttribute attr) {
   NamedAttrList none;
   std::optional<Field> missing = takeField(op, attr.getName(), none);
   return missing && missing->value && attr.getName() != "window_dimensions" &&
          field(*missing) == field(fieldOf(attr.getName(), attr.getValue()));
 }
 
-void Speller::spell(Operation *op) {
+void SpellingConverter::spell(Operation *op) {
   StringRef name = op->getName().stripDialect();
   SmallVector<StringAttr> optional; // if all others are unchanged
   for (NamedAttribute attr : op->getAttrs())
@@ -325,7 +326,7 @@ Expected<std::string> treadle::stableHloText(ModuleOp program) {
   TREADLE_TRY(checkGroups(program));
   TREADLE_TRY(checkComputations(program));
   spellTypes(program);
-  Speller speller(program.getContext());
+  SpellingConverter speller(program.getContext());
   program.walk([&](Operation *op) {
     if (op->getName().getDialectNamespace() == "stablehlo")
       speller.spell(op);

@@ -6,22 +6,22 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-Values passThrough(Emitter &, const Forward &f) { return f.gradients; }
+Values passThrough(Emitter &, const DifferentiatedNode &f) { return f.gradients; }
 
-Values readGradient(Emitter &, const Forward &f) { return {f.dy()}; }
+Values readGradient(Emitter &, const DifferentiatedNode &f) { return {f.dy()}; }
 
-Values reshapeGradient(Emitter &e, const Forward &f) {
+Values reshapeGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.reshape(f.dy(), e.shapeOf(f.x(0)))};
 }
 
-Values packGradient(Emitter &e, const Forward &f) {
+Values packGradient(Emitter &e, const DifferentiatedNode &f) {
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, {"T", "axis"});
   attrs.push_back(e.integerAttr("num", f.numInputs()));
   SmallVector<Type> types(f.numInputs(), f.element());
   return Values(e.emit("Unpack", f.dy(), types, attrs).results());
 }
 
-Values unpackGradient(Emitter &e, const Forward &f) {
+Values unpackGradient(Emitter &e, const DifferentiatedNode &f) {
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, {"axis"});
   attrs.push_back(e.integerAttr("N", f.gradients.size()));
   return {e.same("Pack", f.gradients, attrs)};
@@ -43,46 +43,48 @@ Values slicesOf(Emitter &e, Value whole, ValueRange parts, Value axis) {
   return slices;
 }
 
-Values concatGradient(Emitter &e, const Forward &f) {
+Values concatGradient(Emitter &e, const DifferentiatedNode &f) {
   Values gradients = {nullptr};
   llvm::append_range(gradients, slicesOf(e, f.dy(), f.node.data().drop_front(), f.x(0)));
   return gradients;
 }
 
-Values concatV2Gradient(Emitter &e, const Forward &f) {
+Values concatV2Gradient(Emitter &e, const DifferentiatedNode &f) {
   unsigned last = f.numInputs() - 1;
   return slicesOf(e, f.dy(), f.node.data().take_front(last), f.x(last));
 }
 
-Values splitGradient(Emitter &e, const Forward &f) {
+Values splitGradient(Emitter &e, const DifferentiatedNode &f) {
   return {nullptr, e.concat(f.gradients, f.x(0))};
 }
 
-Values splitVGradient(Emitter &e, const Forward &f) { return {e.concat(f.gradients, f.x(2))}; }
+Values splitVGradient(Emitter &e, const DifferentiatedNode &f) {
+  return {e.concat(f.gradients, f.x(2))};
+}
 
-Values fillGradient(Emitter &e, const Forward &f) {
+Values fillGradient(Emitter &e, const DifferentiatedNode &f) {
   return {nullptr, e.sum(f.dy(), e.range(e.rankOf(f.dy())))};
 }
 
-Values transposeGradient(Emitter &e, const Forward &f) {
+Values transposeGradient(Emitter &e, const DifferentiatedNode &f) {
   Type element = elementOf(f.x(1));
   Value inverse = e.same("InvertPermutation", f.x(1));
   return {e.same("Transpose", {f.dy(), inverse}, e.attr("Tperm", element))};
 }
 
 /// The op is its own inverse.
-Values reverseGradient(Emitter &e, const Forward &f) {
+Values reverseGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same(f.node.opType(), {f.dy(), f.x(1)}, e.attrsOf(f.node, {"Tidx"}))};
 }
 
-Values broadcastToGradient(Emitter &e, const Forward &f) {
+Values broadcastToGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.shapeOf(f.x(0));
   Value axes = e.broadcastAxes(shape, e.shapeOf(f.dy())).first;
   return {e.reshape(e.sum(f.dy(), axes), shape)};
 }
 
 /// Splits each axis of the gradient in two (copies and original axis), and sums over the copies.
-Values tileGradient(Emitter &e, const Forward &f) {
+Values tileGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.shapeOf(f.x(0));
   Value pairs =
       e.same("Pack", {e.index(f.x(1)), shape}, {e.integerAttr("N", 2), e.integerAttr("axis", 1)});

@@ -58,7 +58,7 @@ Value Backpropagation::total(Value value) {
   return sum;
 }
 
-void Backpropagation::moved(ArrayRef<Value> oldResults, Node fresh) {
+void Backpropagation::recordReplacement(ArrayRef<Value> oldResults, Node fresh) {
   for (auto [index, old] : llvm::enumerate(oldResults)) {
     Value now = fresh->getResult(index);
     replacements[old] = now;
@@ -97,7 +97,7 @@ static StringRef registeredGradient(Node node) {
                                                                          : StringRef();
 }
 
-Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
+Expected<Values> Backpropagation::inputGradients(const DifferentiatedNode &forward) {
   if (StringRef name = registeredGradient(forward.node); !name.empty())
     return Unexpected(
         unimplemented("its gradient is '", name.str(),
@@ -110,7 +110,7 @@ Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
   auto it = gradientTable().find(node.opType());
   if (it == gradientTable().end())
     return Unexpected(noGradient(node));
-  Forward complete = forward;
+  DifferentiatedNode complete = forward;
   for (auto [result, of] : llvm::zip(node.results(), complete.gradients))
     if (!of)
       of = emitter.zerosLike(result);
@@ -122,7 +122,7 @@ Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
 
 Expected<void> Backpropagation::propagate(Node node) {
   emitter.setOrigin(node.name());
-  Forward forward{node, {}};
+  DifferentiatedNode forward{node, {}};
   for (Value result : node.results())
     forward.gradients.push_back(stopped.contains(result) ? Value() : total(result));
   if (llvm::none_of(forward.gradients, [](Value gradient) { return bool(gradient); }))

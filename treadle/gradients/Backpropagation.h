@@ -35,7 +35,7 @@ public:
   bool hasGradient(mlir::Value value) const;
 
   /// Records that `fresh` replaced a node with these results, which was erased.
-  void moved(llvm::ArrayRef<mlir::Value> oldResults, Node fresh);
+  void recordReplacement(llvm::ArrayRef<mlir::Value> oldResults, Node fresh);
   /// Returns the replacement of a value that existed before the run.
   mlir::Value current(mlir::Value value) const;
 
@@ -45,7 +45,7 @@ public:
 
 private:
   void findVarying(const Request &request, llvm::ArrayRef<Node> order);
-  Expected<Values> inputGradients(const Forward &forward);
+  Expected<Values> inputGradients(const DifferentiatedNode &forward);
   Expected<void> propagate(Node node);
   void flow(mlir::Value to, mlir::Value gradient);
   /// Returns the sum of the value's gradients; null if it has none.

@@ -19,18 +19,18 @@ struct Operands {
   }
 };
 
-struct Pair {
+struct GradientPair {
   Term x, y;
 };
 
 /// Returns the gradients of x and y in the shape of z, before summing over broadcast dimensions.
-using Formula = Pair (*)(const Operands &);
+using Formula = GradientPair (*)(const Operands &);
 
-Pair quotient(const Operands &o, StringRef div) {
+GradientPair quotient(const Operands &o, StringRef div) {
   return {o.dz(div, o.y), o.dz * (-o.x)(div, square(o.y))};
 }
 
-Pair power(const Operands &o) {
+GradientPair power(const Operands &o) {
   Emitter &e = *o.x.emitter;
   Term zero = o.x.number(0);
   // If x has no logarithm, y counts as constant.
@@ -42,33 +42,33 @@ Pair power(const Operands &o) {
 }
 
 /// The selected side gets the gradient; x if both are equal.
-Pair choice(const Operands &o, StringRef comparison) {
+GradientPair choice(const Operands &o, StringRef comparison) {
   Term gx = o.dz * o.indicator(comparison, o.x, o.y);
   return {gx, o.dz - gx};
 }
 
-Pair xlogy(const Operands &o, StringRef op, Term argument) {
+GradientPair xlogy(const Operands &o, StringRef op, Term argument) {
   Term isNotZero = o.indicator("NotEqual", o.x, o.x("ZerosLike"));
   return {isNotZero(op, o.y) * o.dz, o.x("Xdivy", argument) * o.dz};
 }
 
-Pair squaredDifference(const Operands &o) {
+GradientPair squaredDifference(const Operands &o) {
   Term gx = 2.0 * (o.x - o.y) * o.dz;
   return {gx, -gx};
 }
 
-Pair arcTangent(const Operands &o) {
+GradientPair arcTangent(const Operands &o) {
   Term each = o.dz / (square(o.x) + square(o.y));
   return {o.y * each, -o.x * each};
 }
 
 const std::pair<const char *, Formula> formulas[] = {
-    {"Add", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
-    {"AddV2", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
-    {"Sub", [](const Operands &o) { return Pair{o.dz, -o.dz}; }},
-    {"Mul", [](const Operands &o) { return Pair{o.dz * o.y, o.x * o.dz}; }},
+    {"Add", [](const Operands &o) { return GradientPair{o.dz, o.dz}; }},
+    {"AddV2", [](const Operands &o) { return GradientPair{o.dz, o.dz}; }},
+    {"Sub", [](const Operands &o) { return GradientPair{o.dz, -o.dz}; }},
+    {"Mul", [](const Operands &o) { return GradientPair{o.dz * o.y, o.x * o.dz}; }},
     {"MulNoNan",
-     [](const Operands &o) { return Pair{o.dz("MulNoNan", o.y), o.x("MulNoNan", o.dz)}; }},
+     [](const Operands &o) { return GradientPair{o.dz("MulNoNan", o.y), o.x("MulNoNan", o.dz)}; }},
     {"Div", [](const Operands &o) { return quotient(o, "Div"); }},
     {"RealDiv", [](const Operands &o) { return quotient(o, "RealDiv"); }},
     {"DivNoNan", [](const Operands &o) { return quotient(o, "DivNoNan"); }},
@@ -80,13 +80,15 @@ const std::pair<const char *, Formula> formulas[] = {
     {"Xdivy", [](const Operands &o) { return xlogy(o, "Xdivy", -square(o.y)); }},
     {"SquaredDifference", squaredDifference},
     {"Atan2", arcTangent},
-    {"FloorMod", [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("FloorDiv", o.y))}; }},
-    {"Mod", [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
+    {"FloorMod",
+     [](const Operands &o) { return GradientPair{o.dz, -(o.dz * o.x("FloorDiv", o.y))}; }},
+    {"Mod",
+     [](const Operands &o) { return GradientPair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
     {"TruncateMod",
-     [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
+     [](const Operands &o) { return GradientPair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
 };
 
-Values complexGradient(Emitter &e, const Forward &f) {
+Values complexGradient(Emitter &e, const DifferentiatedNode &f) {
   auto part = [&](StringRef op) {
     return e
         .emit(op, f.dy(), f.element(),
@@ -97,7 +99,7 @@ Values complexGradient(Emitter &e, const Forward &f) {
 }
 
 /// Selects again by the same op, with zeros on the other side.
-std::pair<Value, Value> chosen(Emitter &e, const Forward &f, Value zeros) {
+std::pair<Value, Value> selectAgain(Emitter &e, const DifferentiatedNode &f, Value zeros) {
   auto pick = [&](Value x, Value y) {
     return e
         .emit(f.node.opType(), {f.x(0), x, y}, elementOf(f.dy()), e.attr("T", elementOf(f.dy())))
@@ -106,13 +108,13 @@ std::pair<Value, Value> chosen(Emitter &e, const Forward &f, Value zeros) {
   return {pick(f.dy(), zeros), pick(zeros, f.dy())};
 }
 
-Values selectGradient(Emitter &e, const Forward &f) {
-  auto [dx, dy] = chosen(e, f, e.zerosLike(f.dy()));
+Values selectGradient(Emitter &e, const DifferentiatedNode &f) {
+  auto [dx, dy] = selectAgain(e, f, e.zerosLike(f.dy()));
   return {nullptr, dx, dy};
 }
 
-Values selectV2Gradient(Emitter &e, const Forward &f) {
-  auto [gx, gy] = chosen(e, f, e.number(0, elementOf(f.dy())));
+Values selectV2Gradient(Emitter &e, const DifferentiatedNode &f) {
+  auto [gx, gy] = selectAgain(e, f, e.number(0, elementOf(f.dy())));
   // The condition and the other side may have been broadcast too.
   auto summed = [&](Value gradient, Value input) {
     auto axes = e.broadcastAxes(e.shapeOf(input), e.shapeOf(f.dy())).first;
@@ -122,7 +124,7 @@ Values selectV2Gradient(Emitter &e, const Forward &f) {
 }
 
 /// The gradient flows through inside of the bounds; clipped elements contribute to their bound.
-Values clipGradient(Emitter &e, const Forward &f) {
+Values clipGradient(Emitter &e, const DifferentiatedNode &f) {
   Type i1 = e.builder.getI1Type();
   Value zeros = e.zerosLike(f.dy());
   auto where = [&](Value mask) {
@@ -141,7 +143,7 @@ Values clipGradient(Emitter &e, const Forward &f) {
   return {where(isInside), bound(where(isBelow), f.x(1)), bound(where(isAbove), f.x(2))};
 }
 
-Values sumGradient(Emitter &, const Forward &f) { return Values(f.numInputs(), f.dy()); }
+Values sumGradient(Emitter &, const DifferentiatedNode &f) { return Values(f.numInputs(), f.dy()); }
 
 } // namespace
 
@@ -156,7 +158,7 @@ static bool staysWhole(Value x, Value y) {
   });
 }
 
-Values summedToInputs(Emitter &e, const Forward &f, Value gx, Value gy) {
+Values summedToInputs(Emitter &e, const DifferentiatedNode &f, Value gx, Value gy) {
   bool xStays = staysWhole(f.x(0), f.x(1)), yStays = staysWhole(f.x(1), f.x(0));
   if (xStays && yStays)
     return {gx, gy};
@@ -168,10 +170,11 @@ Values summedToInputs(Emitter &e, const Forward &f, Value gx, Value gy) {
 
 void addBinaryGradients(GradientTable &table) {
   for (auto [op, formula] : formulas)
-    table[op] = [formula](Emitter &e, const Forward &f) {
+    table[op] = [formula](Emitter &e, const DifferentiatedNode &f) {
       bool isComplex = isa<ComplexType>(f.element());
       auto conj = [&](Value v) { return isComplex ? Term{&e, v}("Conj") : Term{&e, v}; };
-      Pair flow = formula({conj(f.x(0)), conj(f.x(1)), conj(f.y(0)), {&e, f.dy()}, isComplex});
+      GradientPair flow =
+          formula({conj(f.x(0)), conj(f.x(1)), conj(f.y(0)), {&e, f.dy()}, isComplex});
       return summedToInputs(e, f, flow.x, flow.y);
     };
   table["Complex"] = complexGradient;

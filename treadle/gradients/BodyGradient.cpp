@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-Value throughIdentity(Value value) {
+Value lookThroughIdentities(Value value) {
   for (Node node = definingNode(value); node && node.opType() == "Identity";
        node = definingNode(value))
     value = node->getOperand(0);
@@ -20,7 +20,7 @@ static bool isConstant(Node node) {
 
 /// Whether to run the node forward and pass its small result backward, instead of passing its
 /// inputs.
-static bool givesShapes(Node node) {
+static bool shouldPassResult(Node node) {
   return llvm::StringSwitch<bool>(node.opType())
       .Cases({"Const", "Shape", "ShapeN", "Size", "Rank", "VariableShape"}, true)
       .Case("BroadcastGradientArgs", true)
@@ -74,7 +74,7 @@ void BodyGradient::fillZeros(const llvm::BitVector &arguments) {
 void BodyGradient::capture(Value value) {
   if (backwardValues.contains(value) || known.contains(value))
     return;
-  Value source = throughIdentity(value);
+  Value source = lookThroughIdentities(value);
   known[value] = source;
   if (Node node = definingNode(source); node && isConstant(node))
     constants.insert(node.getOperation());
@@ -90,7 +90,7 @@ void BodyGradient::split() {
   for (Operation *op : backpropagation.emitter.nodes()) {
     Node node(op);
     auto isBackward = [&](Value input) { return backwardValues.contains(input); };
-    if (givesShapes(node) && llvm::none_of(node.data(), isBackward)) {
+    if (shouldPassResult(node) && llvm::none_of(node.data(), isBackward)) {
       emittedForward.push_back(op);
       continue;
     }

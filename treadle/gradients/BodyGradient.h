@@ -59,6 +59,6 @@ private:
 };
 
 /// Looks through Identity nodes.
-mlir::Value throughIdentity(mlir::Value value);
+mlir::Value lookThroughIdentities(mlir::Value value);
 
 } // namespace treadle::tfg

@@ -1,7 +1,7 @@
 // Gradients of calls and conditionals.
 #include "treadle/gradients/BodyGradient.h"
 #include "treadle/gradients/FunctionGradients.h"
-#include "treadle/gradients/NodeParts.h"
+#include "treadle/gradients/NodeReplacement.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/LoopVariables.h"
@@ -13,7 +13,7 @@ namespace {
 
 /// The slots through which a node returns values of its branches that the gradients need:
 /// additional results that the branches share, each of one dtype.
-struct Slots {
+struct ResultSlots {
   SmallVector<Type> elements;
   /// By branch: the slot of each value.
   SmallVector<llvm::MapVector<Value, unsigned>> used;
@@ -33,7 +33,7 @@ struct Slots {
 
 class BranchGradients {
 public:
-  BranchGradients(Backpropagation &b, const Forward &f, const FunctionalNode &functional)
+  BranchGradients(Backpropagation &b, const DifferentiatedNode &f, const FunctionalNode &functional)
       : b(b), e(b.emitter), f(f), functional(functional), node(functional.node),
         arguments(functional.arguments().begin(), functional.arguments().end()),
         varying(arguments.size()), passed(arguments.size()) {}
@@ -43,7 +43,7 @@ public:
 private:
   Expected<void> differentiate();
   void assignCaptures();
-  void giveSlots(unsigned branch);
+  void returnSlots(unsigned branch);
   FuncOp backwardFunction(unsigned branch);
   SmallVector<NamedAttribute> functionAttrs(ArrayRef<FuncOp> functions);
   void replaceNode();
@@ -51,7 +51,7 @@ private:
 
   Backpropagation &b;
   Emitter &e;
-  const Forward &f;
+  const DifferentiatedNode &f;
   const FunctionalNode &functional;
   Node node;
   SmallVector<Value> arguments;
@@ -60,7 +60,7 @@ private:
   SmallVector<Type> dxElements;
   std::vector<std::unique_ptr<BodyGradient>> bodies;
   SmallVector<FuncOp> backward;
-  Slots slots;
+  ResultSlots slots;
 };
 
 Expected<void> BranchGradients::differentiate() {
@@ -73,7 +73,7 @@ Expected<void> BranchGradients::differentiate() {
   for (FuncOp branch : functional.functions) {
     bodies.push_back(std::make_unique<BodyGradient>(b, branch, arguments));
     if (Expected<void> ok = bodies.back()->differentiate(wanted, dyTypes); !ok)
-      return inFunction(branch, std::move(ok.error()));
+      return withFunctionContext(branch, std::move(ok.error()));
     for (unsigned i : wanted.set_bits())
       if (bodies.back()->dxs[i])
         found.set(i);
@@ -129,7 +129,7 @@ FuncOp BranchGradients::backwardFunction(unsigned branch) {
 
 /// Adds the slots to the results of the forward function; a slot that the branch doesn't use gets a
 /// placeholder value.
-void BranchGradients::giveSlots(unsigned branch) {
+void BranchGradients::returnSlots(unsigned branch) {
   BodyGradient &body = *bodies[branch];
   SmallVector<Value> values(slots.elements.size());
   for (auto [value, slot] : slots.used[branch])
@@ -164,7 +164,7 @@ void BranchGradients::replaceNode() {
   if (isPlainCall)
     op = functionalOp(OpKind::Call, forward[0].getIsStateful());
   node = withResults(node, op, slots.elements, functionAttrs(forward));
-  b.moved(old, node);
+  b.recordReplacement(old, node);
 }
 
 Values BranchGradients::emitBackward() {
@@ -206,7 +206,7 @@ Expected<Values> BranchGradients::run() {
                                     "need; pass these handles in as inputs"));
   for (unsigned branch = 0; branch < bodies.size(); ++branch) {
     backward.push_back(backwardFunction(branch));
-    giveSlots(branch);
+    returnSlots(branch);
   }
   replaceNode();
   return emitBackward();
@@ -214,7 +214,7 @@ Expected<Values> BranchGradients::run() {
 
 } // namespace
 
-Expected<Values> branchGradients(Backpropagation &b, const Forward &f,
+Expected<Values> branchGradients(Backpropagation &b, const DifferentiatedNode &f,
                                  const FunctionalNode &functional) {
   return BranchGradients(b, f, functional).run();
 }

@@ -31,7 +31,7 @@ Value transposed(Emitter &e, Value x, Value permutation) {
 
 /// Multiplies, for each element, the elements before it by those after it, which is correct with
 /// zeros too.
-Values productGradient(Emitter &e, const Forward &f) {
+Values productGradient(Emitter &e, const DifferentiatedNode &f) {
   Type i32 = e.builder.getI32Type();
   Value shape = e.shapeOf(f.x(0)), rank = e.rankOf(f.x(0));
   Value axes = e.reshape(e.same("FloorMod", {e.index(f.x(1)), rank}), e.integers(-1));
@@ -54,17 +54,17 @@ Values productGradient(Emitter &e, const Forward &f) {
   return {e.same("Mul", {spread, back})};
 }
 
-Values euclideanNormGradient(Emitter &e, const Forward &f) {
+Values euclideanNormGradient(Emitter &e, const DifferentiatedNode &f) {
   Value kept = keptShape(e, f, e.shapeOf(f.x(0)));
   Value each = e.same("DivNoNan", {e.reshape(f.dy(), kept), e.reshape(f.y(0), kept)});
   return {e.same("Mul", {f.x(0), each})};
 }
 
-Values cumsumGradient(Emitter &e, const Forward &f) {
+Values cumsumGradient(Emitter &e, const DifferentiatedNode &f) {
   return {cumulative(e, "Cumsum", f.dy(), f.x(1), f.flag("exclusive"), !f.flag("reverse"))};
 }
 
-Values cumprodGradient(Emitter &e, const Forward &f) {
+Values cumprodGradient(Emitter &e, const DifferentiatedNode &f) {
   bool isExclusive = f.flag("exclusive"), isReverse = f.flag("reverse");
   Value products = cumulative(e, "Cumprod", f.x(0), f.x(1), isExclusive, isReverse);
   Value sums =

@@ -46,7 +46,8 @@ Value einsum(Emitter &e, ValueRange inputs, StringRef equation) {
 
 /// Returns the gradient of operand `i`. Labels that only this operand has were summed over, so the
 /// gradient is broadcast along them.
-Value ofOperand(Emitter &e, const Forward &f, const Equation &equation, unsigned i) {
+Value operandGradient(Emitter &e, const DifferentiatedNode &f, const Equation &equation,
+                      unsigned i) {
   std::string given = equation.output;
   SmallVector<Value> inputs = {f.dy()};
   for (unsigned other = 0; other < equation.inputs.size(); ++other)
@@ -71,7 +72,7 @@ Value ofOperand(Emitter &e, const Forward &f, const Equation &equation, unsigned
   return e.broadcastTo(gradient, e.shapeOf(f.x(i)));
 }
 
-Values einsumGradient(Emitter &e, const Forward &f) {
+Values einsumGradient(Emitter &e, const DifferentiatedNode &f) {
   auto text = f.node.attr<StringAttr>("equation");
   std::optional<Equation> equation = text ? Equation::parse(text.getValue()) : std::nullopt;
   if (!equation || equation->hasRepeats() || equation->inputs.size() != f.numInputs()) {
@@ -82,7 +83,7 @@ Values einsumGradient(Emitter &e, const Forward &f) {
   }
   Values gradients;
   for (unsigned i = 0; i < f.numInputs(); ++i)
-    gradients.push_back(ofOperand(e, f, *equation, i));
+    gradients.push_back(operandGradient(e, f, *equation, i));
   return gradients;
 }
 

@@ -32,7 +32,7 @@ FunctionMap namedFunctions(Node node, SymbolicGradients &library) {
 }
 
 /// Calls `callee` with inputs of the node and the gradients of its results.
-Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
+Values callOf(Emitter &e, const DifferentiatedNode &f, StringRef op, StringRef callee) {
   SmallVector<Value> inputs(f.node.data());
   for (auto [result, gradient] : llvm::zip(f.node.results(), f.gradients))
     inputs.push_back(gradient ? gradient : e.zerosLike(result));
@@ -54,13 +54,13 @@ Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
 }
 
 /// Calls the user-defined gradient of a function.
-Expected<Values> declaredGradients(Backpropagation &b, const Forward &f, FuncOp callee) {
+Expected<Values> declaredGradients(Backpropagation &b, const DifferentiatedNode &f, FuncOp callee) {
   FuncOp gradient = TREADLE_TRY(b.library.declaredFor(callee));
   StringRef op = functionalOp(OpKind::Call, gradient.getIsStateful());
   return callOf(b.emitter, f, op, gradient.getName());
 }
 
-Expected<Values> ofFunctional(Backpropagation &b, const Forward &f,
+Expected<Values> ofFunctional(Backpropagation &b, const DifferentiatedNode &f,
                               const FunctionalNode &functional) {
   bool isCall = functional.kind == FunctionalKind::Call;
   FuncOp first = functional.functions[0];
@@ -89,7 +89,8 @@ Expected<Values> ofFunctional(Backpropagation &b, const Forward &f,
 }
 
 /// Differentiates a SymbolicGradient: the gradient of the function that computes the gradient.
-Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const Forward &f) {
+Expected<std::optional<Values>> gradientOfSymbolicGradient(Backpropagation &b,
+                                                           const DifferentiatedNode &f) {
   auto function = f.node.attr<tf_type::FuncAttr>("f");
   if (!function)
     return Unexpected(noGradient(f.node));
@@ -99,9 +100,9 @@ Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const For
 
 } // namespace
 
-Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forward &f) {
+Expected<std::optional<Values>> functionGradients(Backpropagation &b, const DifferentiatedNode &f) {
   if (f.node.opType() == "SymbolicGradient")
-    return ofSymbolicGradient(b, f);
+    return gradientOfSymbolicGradient(b, f);
   FunctionMap functions = namedFunctions(f.node, b.library);
   std::optional<FunctionalNode> functional = FunctionalNode::of(f.node, functions);
   if (!functional && isFunctional(opKind(f.node.opType())))

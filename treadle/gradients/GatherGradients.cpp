@@ -37,7 +37,7 @@ Value segmentSum(Emitter &e, Value rows, Value segments, Value count) {
 }
 
 /// Sums gathered rows into a tensor of this shape along the first axis.
-Value scatteredRows(Emitter &e, const Forward &f, Value shape) {
+Value scatteredRows(Emitter &e, const DifferentiatedNode &f, Value shape) {
   Value rank = sizeOf(e, shape);
   Value zero = e.integer(0), one = e.integer(1);
   Value rest = part(e, shape, one, rank), rows = product(e, part(e, shape, zero, one));
@@ -46,7 +46,7 @@ Value scatteredRows(Emitter &e, const Forward &f, Value shape) {
 }
 
 /// Sums rows [batch, outer, rows, inner] into a tensor of shape [batch, outer, axis, inner].
-Value scatteredAlong(Emitter &e, const Forward &f, Value axis, int64_t batchDims) {
+Value scatteredAlong(Emitter &e, const DifferentiatedNode &f, Value axis, int64_t batchDims) {
   Value shape = e.shapeOf(f.x(0)), rank = sizeOf(e, shape), zero = e.integer(0), one = e.integer(1);
   Term at{&e, e.same("FloorMod", {e.index(axis), rank})};
   Value batch = e.integer(batchDims);
@@ -84,7 +84,7 @@ bool isZero(Value axis) {
          value.getSplatValue<APInt>().isZero();
 }
 
-Values gatherV2Gradient(Emitter &e, const Forward &f) {
+Values gatherV2Gradient(Emitter &e, const DifferentiatedNode &f) {
   int64_t batchDims = integerOf(f.node, "batch_dims");
   if (batchDims == 0 && isZero(f.x(2)))
     return {scatteredRows(e, f, e.shapeOf(f.x(0)))};
@@ -100,7 +100,7 @@ Value variableShape(Emitter &e, Value handle, Type element) {
   return e.emit("VariableShape", handle, element, e.attr("out_type", element))->getResult(0);
 }
 
-Values resourceGatherGradient(Emitter &e, const Forward &f) {
+Values resourceGatherGradient(Emitter &e, const DifferentiatedNode &f) {
   if (integerOf(f.node, "batch_dims") != 0) {
     e.fail(unimplemented("it has batch_dims"));
     return {};
@@ -122,16 +122,16 @@ Value gatherNd(Emitter &e, Value params, Value indices) {
       ->getResult(0);
 }
 
-Values gatherNdGradient(Emitter &e, const Forward &f) {
+Values gatherNdGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.cast(e.shapeOf(f.x(0)), elementOf(f.x(1)));
   return {scatterNd(e, f.x(1), f.dy(), shape)};
 }
 
-Values resourceGatherNdGradient(Emitter &e, const Forward &f) {
+Values resourceGatherNdGradient(Emitter &e, const DifferentiatedNode &f) {
   return {scatterNd(e, f.x(1), f.dy(), variableShape(e, f.x(0), elementOf(f.x(1))))};
 }
 
-Values scatterNdGradient(Emitter &e, const Forward &f) {
+Values scatterNdGradient(Emitter &e, const DifferentiatedNode &f) {
   return {nullptr, gatherNd(e, f.dy(), f.x(0))};
 }
 
@@ -139,17 +139,17 @@ Value scattered(Emitter &e, StringRef op, Value tensor, Value indices, Value upd
   return e.same(op, {tensor, indices, updates}, e.attr("Tindices", elementOf(indices)));
 }
 
-Values tensorScatterUpdateGradient(Emitter &e, const Forward &f) {
+Values tensorScatterUpdateGradient(Emitter &e, const DifferentiatedNode &f) {
   Value zeros = e.zerosLike(f.x(2));
   return {scattered(e, "TensorScatterUpdate", f.dy(), f.x(1), zeros), nullptr,
           gatherNd(e, f.dy(), f.x(1))};
 }
 
-Values tensorScatterAddGradient(Emitter &e, const Forward &f) {
+Values tensorScatterAddGradient(Emitter &e, const DifferentiatedNode &f) {
   return {f.dy(), nullptr, gatherNd(e, f.dy(), f.x(1))};
 }
 
-Values tensorScatterSubGradient(Emitter &e, const Forward &f) {
+Values tensorScatterSubGradient(Emitter &e, const DifferentiatedNode &f) {
   return {f.dy(), nullptr, e.same("Neg", gatherNd(e, f.dy(), f.x(1)))};
 }
 
@@ -170,9 +170,11 @@ Value alignedTo(Emitter &e, Value x, Value like) {
   return e.reshape(x, e.concat({e.shapeOf(x), ones}, e.integer(0)));
 }
 
-Values segmentSumGradient(Emitter &e, const Forward &f) { return {gatherRows(e, f.dy(), f.x(1))}; }
+Values segmentSumGradient(Emitter &e, const DifferentiatedNode &f) {
+  return {gatherRows(e, f.dy(), f.x(1))};
+}
 
-Values segmentMeanGradient(Emitter &e, const Forward &f) {
+Values segmentMeanGradient(Emitter &e, const DifferentiatedNode &f) {
   Value ones = e.fill(e.shapeOf(f.x(1)), e.number(1, f.element()));
   Value counts = e.same("SegmentSum", {ones, f.x(1)}, e.attr("Tindices", elementOf(f.x(1))));
   return {gatherRows(e, e.same("RealDiv", {f.dy(), alignedTo(e, counts, f.dy())}), f.x(1))};
@@ -181,7 +183,7 @@ Values segmentMeanGradient(Emitter &e, const Forward &f) {
 /// Ops of this kind drop rows with negative numbers.
 struct UnsortedSegments {
   Emitter &e;
-  const Forward &f;
+  const DifferentiatedNode &f;
 
   Value clipped() const { return e.same("Maximum", {f.x(1), e.number(0, elementOf(f.x(1)))}); }
   /// Zero in dropped rows.
@@ -194,34 +196,35 @@ struct UnsortedSegments {
   }
 };
 
-Values unsortedSegmentSumGradient(Emitter &e, const Forward &f) {
+Values unsortedSegmentSumGradient(Emitter &e, const DifferentiatedNode &f) {
   return {UnsortedSegments{e, f}.gathered(f.dy())};
 }
 
 /// Elements equal to their segment's extreme value share its gradient.
-Value shared(Emitter &e, const Forward &f, Value extreme, Value dy, Value counts) {
+Value shareEqually(Emitter &e, const DifferentiatedNode &f, Value extreme, Value dy, Value counts) {
   Value isChosen = e.to(e.builder.getI1Type(), "Equal", {f.x(0), extreme});
   Value mask = e.cast(isChosen, f.element());
   return e.same("Mul", {mask, e.same("DivNoNan", {dy, counts})});
 }
 
-Values segmentExtremeGradient(Emitter &e, const Forward &f) {
+Values segmentExtremeGradient(Emitter &e, const DifferentiatedNode &f) {
   Value extreme = gatherRows(e, f.y(0), f.x(1));
   Value mask = e.cast(e.to(e.builder.getI1Type(), "Equal", {f.x(0), extreme}), f.element());
   Value counts = e.same("SegmentSum", {mask, f.x(1)}, e.attr("Tindices", elementOf(f.x(1))));
-  return {shared(e, f, extreme, gatherRows(e, f.dy(), f.x(1)), gatherRows(e, counts, f.x(1)))};
+  return {
+      shareEqually(e, f, extreme, gatherRows(e, f.dy(), f.x(1)), gatherRows(e, counts, f.x(1)))};
 }
 
-Values unsortedSegmentExtremeGradient(Emitter &e, const Forward &f) {
+Values unsortedSegmentExtremeGradient(Emitter &e, const DifferentiatedNode &f) {
   UnsortedSegments s{e, f};
   Value extreme = gatherRows(e, f.y(0), s.clipped());
   Value mask = e.cast(e.to(e.builder.getI1Type(), "Equal", {f.x(0), extreme}), f.element());
   Value counts = segmentSum(e, mask, f.x(1), f.x(2));
-  return {shared(e, f, extreme, s.gathered(f.dy()), gatherRows(e, counts, s.clipped()))};
+  return {shareEqually(e, f, extreme, s.gathered(f.dy()), gatherRows(e, counts, s.clipped()))};
 }
 
 /// The forward op gathers and then sums rows: one op each does both backward.
-Values sparseSegmentGradient(Emitter &e, const Forward &f) {
+Values sparseSegmentGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.shapeOf(f.x(0));
   Value rows = product(e, part(e, shape, e.integer(0), e.integer(1)));
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, {"Tidx", "Tsegmentids"});
@@ -230,7 +233,7 @@ Values sparseSegmentGradient(Emitter &e, const Forward &f) {
 
 // --- stitching ---------------------------------------------------------------------------------
 
-Values dynamicStitchGradient(Emitter &e, const Forward &f) {
+Values dynamicStitchGradient(Emitter &e, const DifferentiatedNode &f) {
   unsigned count = f.numInputs() / 2;
   Values gradients(count);
   for (unsigned i = 0; i < count; ++i)
@@ -238,7 +241,7 @@ Values dynamicStitchGradient(Emitter &e, const Forward &f) {
   return gradients;
 }
 
-Values dynamicPartitionGradient(Emitter &e, const Forward &f) {
+Values dynamicPartitionGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.shapeOf(f.x(1)), count = product(e, shape);
   Type i32 = e.builder.getI32Type();
   unsigned parts = f.gradients.size();
@@ -254,7 +257,7 @@ Values dynamicPartitionGradient(Emitter &e, const Forward &f) {
 }
 
 /// Scatters the largest elements of each row back to their positions.
-Values topKGradient(Emitter &e, const Forward &f) {
+Values topKGradient(Emitter &e, const DifferentiatedNode &f) {
   Value shape = e.shapeOf(f.x(0)), rank = sizeOf(e, shape), zero = e.integer(0), one = e.integer(1);
   Value last = e.same("Sub", {rank, one});
   Value columns = product(e, part(e, shape, last, rank));
@@ -267,9 +270,9 @@ Values topKGradient(Emitter &e, const Forward &f) {
   return {e.reshape(flat, shape)};
 }
 
-const std::pair<const char *, Values (*)(Emitter &, const Forward &)> gradients[] = {
+const std::pair<const char *, Values (*)(Emitter &, const DifferentiatedNode &)> gradients[] = {
     {"Gather",
-     [](Emitter &e, const Forward &f) -> Values {
+     [](Emitter &e, const DifferentiatedNode &f) -> Values {
        return {scatteredRows(e, f, e.shapeOf(f.x(0)))};
      }},
     {"GatherV2", gatherV2Gradient},

@@ -8,7 +8,7 @@
 namespace treadle::tfg {
 
 /// A node of the function under differentiation, with the gradients of its results.
-struct Forward {
+struct DifferentiatedNode {
   Node node;
   Values gradients; // none is null
 
@@ -25,7 +25,7 @@ struct Forward {
 
 /// Returns the gradients of the inputs in order; null for inputs without one, and trailing ones may
 /// be omitted.
-using GradientFunction = std::function<Values(Emitter &, const Forward &)>;
+using GradientFunction = std::function<Values(Emitter &, const DifferentiatedNode &)>;
 using GradientTable = llvm::StringMap<GradientFunction>;
 
 /// Returns the table of all families below. An op without a gradient, whose inputs count as
@@ -51,12 +51,12 @@ void addTensorArrayGradients(GradientTable &table);
 
 /// Sums gradients in the result's shape over the dimensions along which an elementwise op broadcast
 /// its inputs.
-Values summedToInputs(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+Values summedToInputs(Emitter &e, const DifferentiatedNode &f, mlir::Value gx, mlir::Value gy);
 
 /// The same for a matrix product, which broadcasts only batch dimensions.
-Values summedOverBatches(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+Values summedOverBatches(Emitter &e, const DifferentiatedNode &f, mlir::Value gx, mlir::Value gy);
 
 /// Returns the shape of a reduction's input with size 1 along the reduced axes.
-mlir::Value keptShape(Emitter &e, const Forward &f, mlir::Value shape);
+mlir::Value keptShape(Emitter &e, const DifferentiatedNode &f, mlir::Value shape);
 
 } // namespace treadle::tfg

@@ -8,7 +8,7 @@
 namespace treadle::tfg {
 namespace {
 
-TEST(GradientTable, IsOfOpsThatHaveRecords) {
+TEST(GradientTable, EachHasAnOpRecord) {
   int functions = 0;
   for (const auto &entry : gradientTable()) {
     const OpDef *op = lookupOp(entry.getKey());

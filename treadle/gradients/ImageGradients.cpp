@@ -14,18 +14,18 @@ Value imageSize(Emitter &e, Value image) {
   return e.slice(shape, e.integers(1), e.integers(2));
 }
 
-Values resizeGradient(Emitter &e, const Forward &f, StringRef op) {
+Values resizeGradient(Emitter &e, const DifferentiatedNode &f, StringRef op) {
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, resizeAttrs);
   attrs.push_back(e.attr("T", f.element()));
   return {e.emit(op, {f.dy(), f.x(0)}, f.element(), attrs)->getResult(0)};
 }
 
-Values nearestNeighborGradient(Emitter &e, const Forward &f) {
+Values nearestNeighborGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("ResizeNearestNeighborGrad", {f.dy(), imageSize(e, f.x(0))},
                  e.attrsOf(f.node, resizeAttrs))};
 }
 
-Values cropAndResizeGradient(Emitter &e, const Forward &f) {
+Values cropAndResizeGradient(Emitter &e, const DifferentiatedNode &f) {
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, {"method"});
   attrs.push_back(e.attr("T", f.element()));
   Value image = e.emit("CropAndResizeGradImage", {f.dy(), f.x(1), f.x(2), e.shapeOf(f.x(0))},
@@ -37,27 +37,27 @@ Values cropAndResizeGradient(Emitter &e, const Forward &f) {
   return {image, boxes};
 }
 
-Values mirrorPadGradient(Emitter &e, const Forward &f) {
+Values mirrorPadGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("MirrorPadGrad", {f.dy(), f.x(1)}, e.attrsOf(f.node, {"mode", "Tpaddings"}))};
 }
 
-Values mirrorPadGradGradient(Emitter &e, const Forward &f) {
+Values mirrorPadGradGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("MirrorPad", {f.dy(), f.x(1)}, e.attrsOf(f.node, {"mode", "Tpaddings"}))};
 }
 
-Values reverseSequenceGradient(Emitter &e, const Forward &f) {
+Values reverseSequenceGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("ReverseSequence", {f.dy(), f.x(1)},
                  e.attrsOf(f.node, {"seq_dim", "batch_dim", "Tlen"}))};
 }
 
-Values rollGradient(Emitter &e, const Forward &f) {
+Values rollGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("Roll", {f.dy(), e.same("Neg", f.x(1)), f.x(2)},
                  e.attrsOf(f.node, {"Tshift", "Taxis"}))};
 }
 
 /// The inverse op takes the same attributes and further inputs.
-GradientFunction undoneBy(StringRef op, ArrayRef<StringRef> attrs) {
-  return [op, attrs](Emitter &e, const Forward &f) -> Values {
+GradientFunction inverseOp(StringRef op, ArrayRef<StringRef> attrs) {
+  return [op, attrs](Emitter &e, const DifferentiatedNode &f) -> Values {
     SmallVector<Value> inputs(f.node.data());
     inputs[0] = f.dy();
     return {e.same(op, inputs, e.attrsOf(f.node, attrs))};
@@ -67,7 +67,7 @@ GradientFunction undoneBy(StringRef op, ArrayRef<StringRef> attrs) {
 constexpr StringRef blockAttrs[] = {"block_size", "data_format"};
 
 /// The inverse op has another attribute for the dtype of the paddings.
-Values batchToSpaceGradient(Emitter &e, const Forward &f, StringRef op, StringRef from,
+Values batchToSpaceGradient(Emitter &e, const DifferentiatedNode &f, StringRef op, StringRef from,
                             StringRef to) {
   SmallVector<Value> inputs(f.node.data());
   inputs[0] = f.dy();
@@ -80,10 +80,10 @@ Values batchToSpaceGradient(Emitter &e, const Forward &f, StringRef op, StringRe
 } // namespace
 
 void addImageGradients(GradientTable &table) {
-  table["ResizeBilinear"] = [](Emitter &e, const Forward &f) {
+  table["ResizeBilinear"] = [](Emitter &e, const DifferentiatedNode &f) {
     return resizeGradient(e, f, "ResizeBilinearGrad");
   };
-  table["ResizeBicubic"] = [](Emitter &e, const Forward &f) {
+  table["ResizeBicubic"] = [](Emitter &e, const DifferentiatedNode &f) {
     return resizeGradient(e, f, "ResizeBicubicGrad");
   };
   table["ResizeNearestNeighbor"] = nearestNeighborGradient;
@@ -92,18 +92,18 @@ void addImageGradients(GradientTable &table) {
   table["MirrorPadGrad"] = mirrorPadGradGradient;
   table["ReverseSequence"] = reverseSequenceGradient;
   table["Roll"] = rollGradient;
-  table["SpaceToDepth"] = undoneBy("DepthToSpace", blockAttrs);
-  table["DepthToSpace"] = undoneBy("SpaceToDepth", blockAttrs);
-  table["SpaceToBatchND"] = [](Emitter &e, const Forward &f) {
+  table["SpaceToDepth"] = inverseOp("DepthToSpace", blockAttrs);
+  table["DepthToSpace"] = inverseOp("SpaceToDepth", blockAttrs);
+  table["SpaceToBatchND"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchToSpaceGradient(e, f, "BatchToSpaceND", "Tpaddings", "Tcrops");
   };
-  table["BatchToSpaceND"] = [](Emitter &e, const Forward &f) {
+  table["BatchToSpaceND"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchToSpaceGradient(e, f, "SpaceToBatchND", "Tcrops", "Tpaddings");
   };
-  table["SpaceToBatch"] = [](Emitter &e, const Forward &f) {
+  table["SpaceToBatch"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchToSpaceGradient(e, f, "BatchToSpace", "Tpaddings", "Tidx");
   };
-  table["BatchToSpace"] = [](Emitter &e, const Forward &f) {
+  table["BatchToSpace"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchToSpaceGradient(e, f, "SpaceToBatch", "Tidx", "Tpaddings");
   };
 }

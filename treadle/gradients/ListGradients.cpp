@@ -10,7 +10,7 @@ namespace {
 /// Helpers for list ops.
 struct Lists {
   Emitter &e;
-  const Forward &f;
+  const DifferentiatedNode &f;
 
   Type elementType() const { return f.node.attr<TypeAttr>("element_dtype").getValue(); }
   Type variant() const { return tf_type::VariantType::get(e.builder.getContext()); }
@@ -109,7 +109,7 @@ Values splitGradient(const Lists &l) {
   return {whole->getResult(0)};
 }
 
-Values resizeGradient(Emitter &e, const Forward &f) {
+Values resizeGradient(Emitter &e, const DifferentiatedNode &f) {
   Value length = e.emit("TensorListLength", f.x(0), e.builder.getI32Type(), {})->getResult(0);
   return {e.emit("TensorListResize", {f.dy(), length}, elementOf(f.dy()), {})->getResult(0)};
 }
@@ -130,7 +130,7 @@ Attribute dtypesOf(Emitter &e, ArrayRef<Type> elements) {
   return e.builder.getArrayAttr(list);
 }
 
-Values optionalFromValueGradient(Emitter &e, const Forward &f) {
+Values optionalFromValueGradient(Emitter &e, const DifferentiatedNode &f) {
   SmallVector<Type> elements = elementsOf(SmallVector<Value>(f.node.data()));
   SmallVector<Attribute> shapes;
   for (Type element : elements)
@@ -141,7 +141,7 @@ Values optionalFromValueGradient(Emitter &e, const Forward &f) {
                     .results());
 }
 
-Values optionalGetValueGradient(Emitter &e, const Forward &f) {
+Values optionalGetValueGradient(Emitter &e, const DifferentiatedNode &f) {
   Type variant = elementOf(f.x(0));
   NamedAttribute dtypes = e.attr("Toutput_types", dtypesOf(e, elementsOf(f.gradients)));
   return {e.emit("OptionalFromValue", f.gradients, variant, dtypes)->getResult(0)};
@@ -169,7 +169,7 @@ const std::pair<const char *, Formula> formulas[] = {
 
 void addListGradients(GradientTable &table) {
   for (auto [op, formula] : formulas)
-    table[op] = [formula](Emitter &e, const Forward &f) -> Values {
+    table[op] = [formula](Emitter &e, const DifferentiatedNode &f) -> Values {
       if (f.node.attr<TypeAttr>("element_dtype"))
         return formula({e, f});
       e.fail(invalidArgument("it has no attribute 'element_dtype'"));

@@ -2,7 +2,7 @@
 #include "treadle/gradients/BodyGradient.h"
 #include "treadle/gradients/FunctionGradients.h"
 #include "treadle/gradients/LoopVariation.h"
-#include "treadle/gradients/NodeParts.h"
+#include "treadle/gradients/NodeReplacement.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/LoopVariables.h"
@@ -19,7 +19,7 @@ namespace {
 ///   iteration counter, iterations of the forward loop, gradients, lists, loop-invariant values
 class LoopGradients {
 public:
-  LoopGradients(Backpropagation &b, const Forward &f, const FunctionalNode &functional)
+  LoopGradients(Backpropagation &b, const DifferentiatedNode &f, const FunctionalNode &functional)
       : b(b), e(b.emitter), f(f), loop(functional.node), condition(functional.functions[0]),
         original(functional.functions[1]), body(b, original, loop.data()) {}
 
@@ -38,7 +38,7 @@ private:
 
   Backpropagation &b;
   Emitter &e;
-  const Forward &f;
+  const DifferentiatedNode &f;
   Node loop;
   FuncOp condition, original;
   BodyGradient body;
@@ -63,7 +63,7 @@ void LoopGradients::assignCaptures() {
   for (Value value : body.captures()) {
     auto argument = dyn_cast<BlockArgument>(value);
     unsigned i = argument ? argument.getArgNumber() / 2 : 0;
-    if (argument && throughIdentity(returned.getData()[i]) == value)
+    if (argument && lookThroughIdentities(returned.getData()[i]) == value)
       constant.push_back(i);
     else
       pushed.push_back(value);
@@ -195,7 +195,7 @@ void LoopGradients::makeForward() {
   loop = withVariables(loop, values);
   loop->setDiscardableAttr("cond", functionName(test));
   loop->setDiscardableAttr("body", functionName(body.function));
-  b.moved(old, loop);
+  b.recordReplacement(old, loop);
 }
 
 Values LoopGradients::emitBackward() {
@@ -239,7 +239,7 @@ Expected<Values> LoopGradients::run() {
     return Values();
   }
   if (Expected<void> ok = body.differentiate(active, dyTypes()); !ok)
-    return inFunction(original, std::move(ok.error()));
+    return withFunctionContext(original, std::move(ok.error()));
   body.fillZeros(active);
   body.split();
   assignCaptures();
@@ -251,7 +251,7 @@ Expected<Values> LoopGradients::run() {
 
 } // namespace
 
-Expected<Values> loopGradients(Backpropagation &b, const Forward &f,
+Expected<Values> loopGradients(Backpropagation &b, const DifferentiatedNode &f,
                                const FunctionalNode &functional) {
   return LoopGradients(b, f, functional).run();
 }

@@ -28,16 +28,16 @@ public:
   }
 
   /// Adds the variables that the results of those depend on; `values` are the varying ones.
-  bool growBackward(llvm::BitVector &asked) {
+  bool growBackward(llvm::BitVector &requested) {
     llvm::DenseSet<Value> needed;
-    for (unsigned i : asked.set_bits())
+    for (unsigned i : requested.set_bits())
       needed.insert(body.getReturn().getData()[i]);
     for (Node node : llvm::reverse(order))
       if (llvm::any_of(node.results(),
                        [&](Value y) { return needed.contains(y) && values.contains(y); }))
         for (Value input : node.data())
           needed.insert(input);
-    return addTo(asked, [&](unsigned i) { return needed.contains(body.getDataArgument(i)); });
+    return addTo(requested, [&](unsigned i) { return needed.contains(body.getDataArgument(i)); });
   }
 
 private:
@@ -58,13 +58,13 @@ private:
 } // namespace
 
 llvm::BitVector activeVariables(const Backpropagation &b, FuncOp body, llvm::BitVector varying,
-                                llvm::BitVector asked) {
+                                llvm::BitVector requested) {
   Variation variation(b, body);
   while (variation.grow(varying))
     ;
-  while (variation.growBackward(asked))
+  while (variation.growBackward(requested))
     ;
-  varying &= asked;
+  varying &= requested;
   return varying;
 }
 

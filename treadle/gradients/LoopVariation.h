@@ -9,8 +9,8 @@ namespace treadle::tfg {
 
 /// Returns the variables that depend on an x, possibly only after some iterations, and that a
 /// result with a known gradient depends on. `varying` states which variables vary when the loop
-/// begins, `asked` which results have gradients.
+/// begins, `requested` which results have gradients.
 llvm::BitVector activeVariables(const Backpropagation &b, FuncOp body, llvm::BitVector varying,
-                                llvm::BitVector asked);
+                                llvm::BitVector requested);
 
 } // namespace treadle::tfg

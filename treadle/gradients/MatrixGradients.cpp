@@ -28,8 +28,8 @@ struct MatMulOp {
   bool broadcasts;
 };
 
-std::pair<Value, Value> products(Emitter &e, const Forward &f, const MatMulOp &op, Value x,
-                                 Value y) {
+std::pair<Value, Value> products(Emitter &e, const DifferentiatedNode &f, const MatMulOp &op,
+                                 Value x, Value y) {
   Value operands[] = {x, y, f.dy()};
   bool isX = f.flag(op.transposeX), isY = f.flag(op.transposeY);
   auto multiply = [&](const Product &p) {
@@ -46,7 +46,7 @@ Value batchShape(Emitter &e, Value shape) {
                 e.attr("Index", elementOf(shape)));
 }
 
-Values productGradient(Emitter &e, const Forward &f, const MatMulOp &op) {
+Values productGradient(Emitter &e, const DifferentiatedNode &f, const MatMulOp &op) {
   if (f.element() != elementOf(f.x(1)) || f.element() != elementOf(f.dy())) {
     e.fail(unimplemented("its inputs and its result have several dtypes"));
     return {};
@@ -56,7 +56,7 @@ Values productGradient(Emitter &e, const Forward &f, const MatMulOp &op) {
 }
 
 /// This op transposes without conjugation.
-Values matMulGradient(Emitter &e, const Forward &f) {
+Values matMulGradient(Emitter &e, const DifferentiatedNode &f) {
   MatMulOp op = {"MatMul", "transpose_a", "transpose_b", false};
   auto conj = [&](Value x) { return isa<ComplexType>(f.element()) ? e.same("Conj", x) : x; };
   auto [gx, gy] = products(e, f, op, conj(f.x(0)), conj(f.x(1)));
@@ -65,7 +65,7 @@ Values matMulGradient(Emitter &e, const Forward &f) {
 
 } // namespace
 
-Values summedOverBatches(Emitter &e, const Forward &f, Value gx, Value gy) {
+Values summedOverBatches(Emitter &e, const DifferentiatedNode &f, Value gx, Value gy) {
   Value shapeX = e.shapeOf(f.x(0)), shapeY = e.shapeOf(f.x(1));
   auto [axesX, axesY] = e.broadcastAxes(batchShape(e, shapeX), batchShape(e, shapeY));
   return {e.reshape(e.sum(gx, axesX), shapeX), e.reshape(e.sum(gy, axesY), shapeY)};
@@ -73,11 +73,11 @@ Values summedOverBatches(Emitter &e, const Forward &f, Value gx, Value gy) {
 
 void addMatrixGradients(GradientTable &table) {
   table["MatMul"] = matMulGradient;
-  table["BatchMatMul"] = [](Emitter &e, const Forward &f) {
+  table["BatchMatMul"] = [](Emitter &e, const DifferentiatedNode &f) {
     return productGradient(e, f, {"BatchMatMul", "adj_x", "adj_y", false});
   };
   for (const char *op : {"BatchMatMulV2", "BatchMatMulV3"})
-    table[op] = [](Emitter &e, const Forward &f) {
+    table[op] = [](Emitter &e, const DifferentiatedNode &f) {
       return productGradient(e, f, {"BatchMatMulV2", "adj_x", "adj_y", true});
     };
 }

@@ -6,13 +6,13 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-Values softmaxGradient(Emitter &e, const Forward &f) {
+Values softmaxGradient(Emitter &e, const DifferentiatedNode &f) {
   Term y{&e, f.y(0)}, dy{&e, f.dy()};
   Term total{&e, e.sum(dy * y, e.integers(-1), /*keepDims=*/true)};
   return {(dy - total) * y};
 }
 
-Values logSoftmaxGradient(Emitter &e, const Forward &f) {
+Values logSoftmaxGradient(Emitter &e, const DifferentiatedNode &f) {
   Term y{&e, f.y(0)}, dy{&e, f.dy()};
   Term total{&e, e.sum(dy, e.integers(-1), /*keepDims=*/true)};
   return {dy - total * y("Exp")};
@@ -23,36 +23,38 @@ Value column(Emitter &e, Value x) {
 }
 
 /// The op's second result is the gradient of its loss; the gradient of that result is ignored.
-Values sparseCrossEntropyGradient(Emitter &e, const Forward &f) {
+Values sparseCrossEntropyGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("Mul", {column(e, f.dy()), f.y(1)})};
 }
 
-Values crossEntropyGradient(Emitter &e, const Forward &f) {
+Values crossEntropyGradient(Emitter &e, const DifferentiatedNode &f) {
   Value each = column(e, f.dy());
   Value ofLabels = e.same("Neg", e.same("LogSoftmax", f.x(0)));
   return {e.same("Mul", {each, f.y(1)}), e.same("Mul", {each, ofLabels})};
 }
 
-Values biasAddGradient(Emitter &e, const Forward &f) {
+Values biasAddGradient(Emitter &e, const DifferentiatedNode &f) {
   return {f.dy(), e.same("BiasAddGrad", f.dy(), e.attrsOf(f.node, {"data_format"}))};
 }
 
-Values biasAddGradGradient(Emitter &e, const Forward &f) {
+Values biasAddGradGradient(Emitter &e, const DifferentiatedNode &f) {
   Value zeros = e.zerosLike(f.x(0));
   return {e.same("BiasAdd", {zeros, f.dy()}, e.attrsOf(f.node, {"data_format"}))};
 }
 
-Values l2LossGradient(Emitter &e, const Forward &f) { return {e.same("Mul", {f.x(0), f.dy()})}; }
+Values l2LossGradient(Emitter &e, const DifferentiatedNode &f) {
+  return {e.same("Mul", {f.x(0), f.dy()})};
+}
 
 constexpr StringRef lrnAttrs[] = {"depth_radius", "bias", "alpha", "beta"};
 
-Values lrnGradient(Emitter &e, const Forward &f) {
+Values lrnGradient(Emitter &e, const DifferentiatedNode &f) {
   return {e.same("LRNGrad", {f.dy(), f.x(0), f.y(0)}, e.attrsOf(f.node, lrnAttrs))};
 }
 
 /// In training, the op returns the batch mean and variance, which are used here; otherwise its
 /// inputs are.
-Values batchNormGradient(Emitter &e, const Forward &f, StringRef op, bool hasThird) {
+Values batchNormGradient(Emitter &e, const DifferentiatedNode &f, StringRef op, bool hasThird) {
   bool isTraining = !f.node.attr("is_training") || f.flag("is_training");
   SmallVector<NamedAttribute> attrs =
       e.attrsOf(f.node, {"U", "epsilon", "data_format", "is_training"});
@@ -78,13 +80,13 @@ void addNeuralGradients(GradientTable &table) {
   table["BiasAddGrad"] = biasAddGradGradient;
   table["L2Loss"] = l2LossGradient;
   table["LRN"] = lrnGradient;
-  table["FusedBatchNorm"] = [](Emitter &e, const Forward &f) {
+  table["FusedBatchNorm"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchNormGradient(e, f, "FusedBatchNormGrad", false);
   };
-  table["FusedBatchNormV2"] = [](Emitter &e, const Forward &f) {
+  table["FusedBatchNormV2"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchNormGradient(e, f, "FusedBatchNormGradV2", false);
   };
-  table["FusedBatchNormV3"] = [](Emitter &e, const Forward &f) {
+  table["FusedBatchNormV3"] = [](Emitter &e, const DifferentiatedNode &f) {
     return batchNormGradient(e, f, "FusedBatchNormGradV3", true);
   };
 }

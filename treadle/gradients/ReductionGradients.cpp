@@ -6,14 +6,14 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-Value spread(Emitter &e, const Forward &f, Value gradient) {
+Value spread(Emitter &e, const DifferentiatedNode &f, Value gradient) {
   Value shape = e.shapeOf(f.x(0));
   return e.broadcastTo(e.reshape(gradient, keptShape(e, f, shape)), shape);
 }
 
-Values sumGradient(Emitter &e, const Forward &f) { return {spread(e, f, f.dy())}; }
+Values sumGradient(Emitter &e, const DifferentiatedNode &f) { return {spread(e, f, f.dy())}; }
 
-Values meanGradient(Emitter &e, const Forward &f) {
+Values meanGradient(Emitter &e, const DifferentiatedNode &f) {
   auto size = [&](Value x) {
     Type i32 = e.builder.getI32Type();
     return Term{&e, e.to(i32, "Size", x, e.attr("out_type", i32))};
@@ -25,7 +25,7 @@ Values meanGradient(Emitter &e, const Forward &f) {
 }
 
 /// Elements equal to the extreme value share its gradient.
-Values extremeGradient(Emitter &e, const Forward &f) {
+Values extremeGradient(Emitter &e, const DifferentiatedNode &f) {
   Value kept = keptShape(e, f, e.shapeOf(f.x(0)));
   Value isExtreme = e.to(e.builder.getI1Type(), "Equal", {f.x(0), e.reshape(f.y(0), kept)});
   Term mask{&e, e.cast(isExtreme, f.element())};
@@ -35,7 +35,7 @@ Values extremeGradient(Emitter &e, const Forward &f) {
 
 } // namespace
 
-Value keptShape(Emitter &e, const Forward &f, Value shape) {
+Value keptShape(Emitter &e, const DifferentiatedNode &f, Value shape) {
   Type i32 = e.builder.getI32Type();
   Value rank = e.rankOf(f.x(0));
   Term axes{&e, e.index(f.x(1))};

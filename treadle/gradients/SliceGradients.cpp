@@ -10,14 +10,14 @@ constexpr StringRef stridedAttrs[] = {"Index",         "begin_mask",    "end_mas
                                       "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"};
 
 /// Pads the gradient with zeros to the input's shape.
-Values sliceGradient(Emitter &e, const Forward &f) {
+Values sliceGradient(Emitter &e, const DifferentiatedNode &f) {
   Term begin{&e, e.index(f.x(1))}, whole{&e, e.shapeOf(f.x(0))}, part{&e, e.shapeOf(f.dy())};
   Value paddings = e.same("Pack", {begin, whole - begin - part},
                           {e.integerAttr("N", 2), e.integerAttr("axis", 1)});
   return {e.same("Pad", {f.dy(), paddings}, e.attr("Tpaddings", elementOf(paddings)))};
 }
 
-Values padGradient(Emitter &e, const Forward &f) {
+Values padGradient(Emitter &e, const DifferentiatedNode &f) {
   Value paddings = e.index(f.x(1));
   Node columns =
       e.emit("Unpack", paddings, {elementOf(paddings), elementOf(paddings)},
@@ -25,7 +25,7 @@ Values padGradient(Emitter &e, const Forward &f) {
   return {e.slice(f.dy(), columns->getResult(0), e.shapeOf(f.x(0)))};
 }
 
-Values stridedSliceGradient(Emitter &e, const Forward &f) {
+Values stridedSliceGradient(Emitter &e, const DifferentiatedNode &f) {
   Type index = elementOf(f.x(1));
   Value shape = e.cast(e.shapeOf(f.x(0)), index);
   SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, stridedAttrs);
@@ -34,7 +34,7 @@ Values stridedSliceGradient(Emitter &e, const Forward &f) {
               ->getResult(0)};
 }
 
-Values stridedSliceGradGradient(Emitter &e, const Forward &f) {
+Values stridedSliceGradGradient(Emitter &e, const DifferentiatedNode &f) {
   Value sliced =
       e.same("StridedSlice", {f.dy(), f.x(1), f.x(2), f.x(3)}, e.attrsOf(f.node, stridedAttrs));
   return {nullptr, nullptr, nullptr, nullptr, sliced};

@@ -10,7 +10,7 @@ namespace {
 
 struct Arrays {
   Emitter &e;
-  const Forward &f;
+  const DifferentiatedNode &f;
   Value handle, flow; // of the gradient array
 
   Type dtype() const {
@@ -28,23 +28,23 @@ struct Arrays {
 
 /// Uses the flow's array, because reads of a gradient array must come after all writes to it, which
 /// the flow orders.
-Arrays gradientArray(Emitter &e, const Forward &f, Value flow) {
+Arrays gradientArray(Emitter &e, const DifferentiatedNode &f, Value flow) {
   Node made = e.emit("TensorArrayGradV3", {f.x(0), flow}, {elementOf(f.x(0)), elementOf(flow)},
                      e.attr("source", Attribute(e.builder.getStringAttr(newArraySource))));
   return {e, f, made->getResult(0), made->getResult(1)};
 }
 
-Values readGradient(Emitter &e, const Forward &f) {
+Values readGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.x(2));
   return {nullptr, nullptr, a.write("TensorArrayWriteV3", f.x(1), f.dy())};
 }
 
-Values gatherGradient(Emitter &e, const Forward &f) {
+Values gatherGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.x(2));
   return {nullptr, nullptr, a.write("TensorArrayScatterV3", f.x(1), f.dy())};
 }
 
-Values concatGradient(Emitter &e, const Forward &f) {
+Values concatGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.x(1));
   Value flow = e.emit("TensorArraySplitV3", {a.handle, f.dy(), f.y(1), a.flow}, elementOf(a.flow),
                       e.attr("T", a.dtype()))
@@ -52,17 +52,17 @@ Values concatGradient(Emitter &e, const Forward &f) {
   return {nullptr, flow};
 }
 
-Values writeGradient(Emitter &e, const Forward &f) {
+Values writeGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.dy());
   return {nullptr, nullptr, a.read("TensorArrayReadV3", f.x(1)), f.dy()};
 }
 
-Values scatterGradient(Emitter &e, const Forward &f) {
+Values scatterGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.dy());
   return {nullptr, nullptr, a.read("TensorArrayGatherV3", f.x(1)), f.dy()};
 }
 
-Values splitGradient(Emitter &e, const Forward &f) {
+Values splitGradient(Emitter &e, const DifferentiatedNode &f) {
   Arrays a = gradientArray(e, f, f.dy());
   Node whole = e.emit("TensorArrayConcatV3", {a.handle, a.flow},
                       {a.dtype(), e.builder.getI64Type()}, e.attr("dtype", a.dtype()));

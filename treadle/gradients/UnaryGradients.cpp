@@ -72,12 +72,12 @@ const std::pair<const char *, Formula> specialFunctions[] = {
     {"Spence", [](Term x, Term y, Term dy) { return dy * (x("Log") / (1.0 - x)); }},
 };
 
-Values polygammaGradient(Emitter &e, const Forward &f) {
+Values polygammaGradient(Emitter &e, const DifferentiatedNode &f) {
   Term n{&e, f.x(0)}, x{&e, f.x(1)}, dy{&e, f.dy()};
   return {nullptr, dy * (1.0 + n)("Polygamma", x)};
 }
 
-Values complexAbsGradient(Emitter &e, const Forward &f) {
+Values complexAbsGradient(Emitter &e, const DifferentiatedNode &f) {
   Type part = elementOf(f.dy());
   Value whole = e.emit("Complex", {f.dy(), e.number(0, part)}, f.element(),
                        {e.attr("T", part), e.attr("Tout", f.element())})
@@ -85,7 +85,7 @@ Values complexAbsGradient(Emitter &e, const Forward &f) {
   return {e.same("Mul", {whole, e.same("Sign", f.x(0))})};
 }
 
-Value complexOf(Emitter &e, const Forward &f, Value real, Value imaginary) {
+Value complexOf(Emitter &e, const DifferentiatedNode &f, Value real, Value imaginary) {
   Type part = elementOf(f.dy());
   return e
       .emit("Complex", {real, imaginary}, f.element(),
@@ -93,13 +93,13 @@ Value complexOf(Emitter &e, const Forward &f, Value real, Value imaginary) {
       ->getResult(0);
 }
 
-Values castBack(Emitter &e, const Forward &f) { return {e.cast(f.dy(), f.element())}; }
+Values castBack(Emitter &e, const DifferentiatedNode &f) { return {e.cast(f.dy(), f.element())}; }
 
-Values realGradient(Emitter &e, const Forward &f) {
+Values realGradient(Emitter &e, const DifferentiatedNode &f) {
   return {complexOf(e, f, f.dy(), e.number(0, elementOf(f.dy())))};
 }
 
-Values imagGradient(Emitter &e, const Forward &f) {
+Values imagGradient(Emitter &e, const DifferentiatedNode &f) {
   return {complexOf(e, f, e.number(0, elementOf(f.dy())), f.dy())};
 }
 
@@ -109,7 +109,7 @@ void addUnaryGradients(GradientTable &table) {
   std::vector<std::pair<const char *, Formula>> all(std::begin(formulas), std::end(formulas));
   all.insert(all.end(), std::begin(specialFunctions), std::end(specialFunctions));
   for (auto [op, formula] : all)
-    table[op] = [formula](Emitter &e, const Forward &f) -> Values {
+    table[op] = [formula](Emitter &e, const DifferentiatedNode &f) -> Values {
       Term x{&e, f.x(0)}, y{&e, f.y(0)};
       bool isComplex = isa<ComplexType>(f.element());
       return {formula(isComplex ? x("Conj") : x, isComplex ? y("Conj") : y, {&e, f.dy()})};

@@ -4,8 +4,8 @@
 #include "treadle/analysis/races/Races.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/export/SavedModel.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/Needed.h"
 #include "treadle/graph/RunFaults.h"
 #include "treadle/graph/Runs.h"
 #include "treadle/graph/SavedModel.h"
@@ -152,7 +152,7 @@ Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<std::s
 }
 
 /// Pairs of nodes that would race if they were part of one run; `check` assumes that they aren't.
-class Apart {
+class UnreportedRaces {
 public:
   void add(tfg::Node a, tfg::Node b) {
     if (b->isBeforeInBlock(a.getOperation()))
@@ -163,19 +163,19 @@ public:
 
   /// Adds a note that lists the pairs and the assumption under which they weren't reported as
   /// races.
-  void tell(const Runs &runs, std::vector<Problem> &problems) const {
+  void addNote(const Runs &runs, std::vector<Problem> &problems) const {
     if (pairs.empty())
       return;
-    std::string ends, races;
+    std::string sinks, races;
     for (const std::string &name : ArrayRef(runs.names()).take_front(mostNamed))
-      ends += (ends.empty() ? "" : ", ") + name;
+      sinks += (sinks.empty() ? "" : ", ") + name;
     for (auto [a, b] : pairs)
       races += str(races.empty() ? "" : "; ", describe(a), " and ", describe(b));
     bool hasMoreEnds = runs.names().size() > mostNamed, hasMoreRaces = seen.size() > pairs.size();
     problems.push_back(
         {"note",
          {pairs[0].first.name().str(), pairs[0].second.name().str()},
-         str("each node without users was checked as a run of its own: ", ends,
+         str("each node without users was checked as a run of its own: ", sinks,
              hasMoreEnds ? ", ..." : "", "; in a run that requests several of them, ", seen.size(),
              seen.size() == 1 ? " more pair" : " more pairs", " of nodes would race: ", races,
              hasMoreRaces ? "; ..." : "",
@@ -188,13 +188,14 @@ private:
   std::vector<std::pair<tfg::Node, tfg::Node>> pairs;
 };
 
-/// Adds the races within one of the runs. Other races are collected in `apart` unless it is null.
+/// Adds the races within one of the runs. Other races are collected in `unreported` unless it is
+/// null.
 void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &effects,
-              size_t limit, Apart *apart, std::vector<Problem> &problems) {
+              size_t limit, UnreportedRaces *unreported, std::vector<Problem> &problems) {
   auto runTogether = [&](tfg::Node a, tfg::Node b) {
-    bool together = runs.haveTogether(a.getOperation(), b.getOperation());
-    if (!together && apart)
-      apart->add(a, b);
+    bool together = runs.shareRun(a.getOperation(), b.getOperation());
+    if (!together && unreported)
+      unreported->add(a, b);
     return together;
   };
   bool endedEarly = false;
@@ -202,7 +203,7 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
     Problem problem{"race", {race.first.name().str()}, raceText(race, effects), ""};
     if (race.first != race.second) {
       problem.nodes.push_back(race.second.name().str());
-      problem.secondAlone = runs.withOnly(race.second.getOperation(), race.first.getOperation());
+      problem.secondAlone = runs.runWithout(race.second.getOperation(), race.first.getOperation());
     }
     problems.push_back(std::move(problem));
   }
@@ -210,7 +211,7 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
     problems.push_back(
         {"unfinished",
          {},
-         str("the search for races stopped early: the graph has more than ", tfg::mostRacePairs,
+         str("the search for races stopped early: the graph has more than ", tfg::maxRacePairs,
              " pairs of unordered nodes with conflicting effects; order "
              "some of them, or name the nodes that one run requests")});
 }
@@ -218,26 +219,26 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
 void addRaces(ModuleOp module, const Runs &runs, size_t limit, std::vector<Problem> &problems) {
   tfg::EffectAnalysis effects(module);
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
-    addRaces(graph, runs, effects, limit, /*apart=*/nullptr, problems);
+    addRaces(graph, runs, effects, limit, /*unreported=*/nullptr, problems);
 }
 
 /// Adds the races of a graph without declared runs. The graph of an entry function is one run as a
 /// whole.
-void addRacesOfEnds(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
+void addRacesOfSinks(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   tfg::EffectAnalysis effects(module);
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {
-    Runs ends = Runs::ofEnds(graph.getNodes().front()), whole;
-    Apart apart;
+    Runs sinks = Runs::ofSinks(graph.getNodes().front()), whole;
+    UnreportedRaces unreported;
     if (graph->hasAttr("tf.entry_function")) {
       std::vector<Operation *> all;
       for (Operation &op : graph.getNodes().front())
         all.push_back(&op);
       whole.add("the program", all);
-      addRaces(graph, whole, effects, limit, /*apart=*/nullptr, problems);
+      addRaces(graph, whole, effects, limit, /*unreported=*/nullptr, problems);
       continue;
     }
-    addRaces(graph, ends, effects, limit, &apart, problems);
-    apart.tell(ends, problems);
+    addRaces(graph, sinks, effects, limit, &unreported, problems);
+    unreported.addNote(sinks, problems);
   }
 }
 
@@ -264,7 +265,7 @@ Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::
     addRaces(*graph.impl->module, one, limit, problems);
   } else if (models.empty()) {
     addRunFaults(findRunFaults(graph, allNames(*graph.impl->module), limit), problems);
-    addRacesOfEnds(*graph.impl->module, limit, problems);
+    addRacesOfSinks(*graph.impl->module, limit, problems);
   } else
     for (ModuleOp model : models) {
       pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(model));

@@ -38,7 +38,8 @@ std::string componentName(const Spec &spec, size_t i, size_t count) {
 }
 
 /// Names the components. A ragged tensor without ragged dimensions is a plain tensor.
-NamedValues named(const std::string &key, const Spec &spec, std::vector<Value> components) {
+NamedValues nameComponents(const std::string &key, const Spec &spec,
+                           std::vector<Value> components) {
   NamedValues values;
   bool isPlain = components.size() == 1 && spec.type_spec_class() == Spec::RAGGED_TENSOR_SPEC;
   for (size_t i = 0; i < components.size(); ++i) {
@@ -72,9 +73,9 @@ std::vector<Value> componentsOfSparse(DType dtype, bool hasRank, int64_t rank) {
 }
 
 /// The serialized fields of a TypeSpec: its shape, dtype and so on.
-class State {
+class SpecFields {
 public:
-  explicit State(const Spec &spec) : values(spec.type_state().tuple_value().values()) {}
+  explicit SpecFields(const Spec &spec) : values(spec.type_state().tuple_value().values()) {}
 
   const pb::TensorShapeProto &shape() const { return at(0).tensor_shape_value(); }
   bool hasRank() const { return at(0).has_tensor_shape_value() && !shape().unknown_rank(); }
@@ -89,7 +90,7 @@ private:
 };
 
 /// `shape` with its first `count` dimensions replaced by one unknown dimension.
-Value rowsOf(const State &state, int count) {
+Value withUnknownRows(const SpecFields &state, int count) {
   Value value{{}, state.dtype(1), state.hasRank(), {}, {}, {}};
   if (value.hasRank)
     value.dims.push_back(-1);
@@ -98,12 +99,12 @@ Value rowsOf(const State &state, int count) {
   return value;
 }
 
-std::optional<std::vector<Value>> componentsOfRagged(const State &state) {
+std::optional<std::vector<Value>> componentsOfRagged(const SpecFields &state) {
   constexpr int64_t mostDimensions = 255;
   int64_t raggedRank = state.number(2);
   if (raggedRank < 0 || raggedRank > mostDimensions)
     return std::nullopt;
-  std::vector<Value> components = {rowsOf(state, static_cast<int>(raggedRank) + 1)};
+  std::vector<Value> components = {withUnknownRows(state, static_cast<int>(raggedRank) + 1)};
   if (raggedRank == 0 && state.hasRank() && state.shape().dim_size() == 0)
     components[0].dims.clear();
   int64_t rows = state.hasRank() && state.shape().dim_size() ? state.shape().dim(0).size() : -1;
@@ -112,15 +113,15 @@ std::optional<std::vector<Value>> componentsOfRagged(const State &state) {
   return components;
 }
 
-std::vector<Value> componentsOfSlices(const State &state) {
-  std::vector<Value> components = {rowsOf(state, 1), vectorOf(state.dtype(2), -1)};
+std::vector<Value> componentsOfSlices(const SpecFields &state) {
+  std::vector<Value> components = {withUnknownRows(state, 1), vectorOf(state.dtype(2), -1)};
   if (state.dtype(3) != DType::Invalid)
     components.push_back(vectorOf(state.dtype(3), -1));
   return components;
 }
 
 std::optional<std::vector<Value>> componentsOf(const Spec &spec) {
-  State state(spec);
+  SpecFields state(spec);
   switch (spec.type_spec_class()) {
   case Spec::RAGGED_TENSOR_SPEC:
     return componentsOfRagged(state);
@@ -145,19 +146,20 @@ NamedValues componentsOf(const std::string &key, const pb::TensorInfo &info) {
     components[2].name = coo.dense_shape_tensor_name();
     Spec spec;
     spec.set_type_spec_class(Spec::SPARSE_TENSOR_SPEC);
-    return named(key, spec, std::move(components));
+    return nameComponents(key, spec, std::move(components));
   }
   if (!info.has_composite_tensor())
     return {{key, describe(info)}};
   std::vector<Value> components;
   for (const pb::TensorInfo &component : info.composite_tensor().components())
     components.push_back(describe(component));
-  return named(key, info.composite_tensor().type_spec(), std::move(components));
+  return nameComponents(key, info.composite_tensor().type_spec(), std::move(components));
 }
 
 std::optional<NamedValues> componentsOf(const std::string &name, const Spec &spec) {
   std::optional<std::vector<Value>> components = componentsOf(spec);
-  return components ? std::optional(named(name, spec, std::move(*components))) : std::nullopt;
+  return components ? std::optional(nameComponents(name, spec, std::move(*components)))
+                    : std::nullopt;
 }
 
 } // namespace treadle

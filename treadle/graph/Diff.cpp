@@ -257,7 +257,7 @@ Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &a
   return differences;
 }
 
-std::string lineOf(const Difference &difference) {
+std::string formatDifference(const Difference &difference) {
   std::string_view sign = difference.kind == "added"     ? "+"
                           : difference.kind == "removed" ? "-"
                                                          : "~";

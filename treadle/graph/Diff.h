@@ -19,6 +19,6 @@ struct Difference {
 Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &after);
 
 /// Formats a difference: `~ node 'y': inputs are [x:0], were [w:0]`.
-std::string lineOf(const Difference &difference);
+std::string formatDifference(const Difference &difference);
 
 } // namespace treadle

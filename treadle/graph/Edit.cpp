@@ -100,7 +100,7 @@ Expected<void> checkData(const OpDef &def, StringRef name, ValueRange data, Attr
   return {};
 }
 
-Error alreadyThere(StringRef name) {
+Error nameTaken(StringRef name) {
   return {Code::AlreadyExists,
           str("there is a node '", name.str(), "' already; expected another name")};
 }
@@ -117,7 +117,7 @@ Expected<void> checkNewName(const EditIndex &index, StringRef name) {
                                       "' is not a valid node name; expected letters, digits and "
                                       "any of ._-/"));
   if (index.nodes.contains(name))
-    return Unexpected(alreadyThere(name));
+    return Unexpected(nameTaken(name));
   return {};
 }
 
@@ -205,15 +205,15 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
 
 // --- editing ------------------------------------------------------------------------------------
 
-void makeOwn(Graph &graph) {
+void unshareGraph(Graph &graph) {
   if (graph.impl.use_count() > 1)
-    graph = madeOf(graph, graph.impl->copy());
+    graph = derivedGraph(graph, graph.impl->copy());
   // The graph is unshared here, so its Impl may be modified.
   const_cast<Graph::Impl &>(*graph.impl).forgetIndex();
 }
 
 Expected<std::string> Graph::addNode(NodeInfo info) {
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   if (!index.graph)
     return Unexpected(Error{Code::FailedPrecondition,
@@ -285,10 +285,10 @@ Expected<void> Graph::removeNode(std::string_view name) {
                             str("node '", name, "' is used by '", users.front(), "'",
                                 users.size() > 1 ? str(" and ", users.size() - 1, " more") : "",
                                 "; rewire its users first")});
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
-  for (tfg::Node following : index.softFollowers()) {
+  for (tfg::Node following : index.nodesWithSoftEdges()) {
     SmallVector<StringRef> names = tfg::softInputs(following);
     if (llvm::is_contained(names, StringRef(name))) {
       llvm::erase(names, StringRef(name));
@@ -306,7 +306,7 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   if (name == newName)
     return {};
   TREADLE_TRY(checkNewName(indexOf(*impl), newName));
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = index.nodes.lookup(name);
   node.setName(newName);
@@ -314,13 +314,13 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   index.nodes[newName] = node;
   llvm::StringMap<std::string> renamed;
   renamed[name] = std::string(newName);
-  for (tfg::Node following : index.softFollowers())
+  for (tfg::Node following : index.nodesWithSoftEdges())
     tfg::renameSoftInputs(following, renamed);
   return {};
 }
 
 Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = TREADLE_TRY(index.node(name));
   auto resolved = TREADLE_TRY(resolve(index, name, inputs));
@@ -338,7 +338,7 @@ Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std
 
 Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
                                   const std::optional<AttrValue> &value) {
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   tfg::Node node = TREADLE_TRY(index.node(name));
   if (tfg::isReserved(key))
@@ -375,14 +375,14 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
 }
 
 Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view device) {
-  makeOwn(*this);
+  unshareGraph(*this);
   tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
   node.setDevice(device);
   return {};
 }
 
 Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
-  makeOwn(*this);
+  unshareGraph(*this);
   EditIndex &index = indexOf(*impl);
   Expected<mlir::Value> old = index.value(from), replacement = index.value(to);
   if (!old || !replacement)
@@ -400,7 +400,7 @@ Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
     llvm::StringMap<std::string> renamed;
     renamed[tfg::Node(old->getDefiningOp()).name()] =
         tfg::Node(replacement->getDefiningOp()).name().str();
-    for (tfg::Node following : index.softFollowers())
+    for (tfg::Node following : index.nodesWithSoftEdges())
       tfg::renameSoftInputs(following, renamed);
   }
   // If the replacement depends on the old value, it keeps using the old value.

@@ -23,7 +23,7 @@ EditIndex::EditIndex(const Graph::Impl &impl)
       }
 }
 
-SmallVector<tfg::Node> EditIndex::softFollowers() {
+SmallVector<tfg::Node> EditIndex::nodesWithSoftEdges() {
   SmallVector<tfg::Node> following;
   if (mayHaveSoftEdges)
     for (Operation &op : graph.getNodes().front())

@@ -20,7 +20,7 @@ struct EditIndex {
   Expected<mlir::Value> value(llvm::StringRef name) const;
 
   /// Returns the graph's nodes that have soft edges to other nodes.
-  llvm::SmallVector<tfg::Node> softFollowers();
+  llvm::SmallVector<tfg::Node> nodesWithSoftEdges();
 
   mlir::MLIRContext *context;
   tfg::GraphOp graph; // null if there is none
@@ -35,7 +35,7 @@ struct EditIndex {
 EditIndex &indexOf(const Graph::Impl &impl);
 
 /// Unshares the graph from its copies before an edit (copy-on-write).
-void makeOwn(Graph &graph);
+void unshareGraph(Graph &graph);
 
 /// Returns `x:0`, or `^x` for a token.
 std::string nameOf(mlir::Value value);

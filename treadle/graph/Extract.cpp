@@ -23,7 +23,7 @@ Expected<Graph> plainGraph(const Graph &graph) {
   for (StringRef key : {graphdef::savedModelKey, graphdef::filesKey, graphdef::metaGraphKey,
                         graphdef::signaturesKey})
     (*module)->removeAttr(key);
-  return madeOf(graph, std::move(module));
+  return derivedGraph(graph, std::move(module));
 }
 
 /// Replaces a value by a Placeholder.

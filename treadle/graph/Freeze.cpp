@@ -11,7 +11,7 @@
 #include "treadle/graph/VariableName.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/lowering/Constants.h"
-#include "treadle/lowering/OnTensor.h"
+#include "treadle/lowering/VariableGather.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/FunctionalNode.h"
@@ -31,7 +31,7 @@ namespace {
 using tfg::Node;
 using tfg::ResourceId;
 
-Error cannotHold(Node node) {
+Error unsupportedDtype(Node node) {
   return unimplemented("'", variableName(node), "' (node '", node.name().str(),
                        "') has a dtype that constants don't support");
 }
@@ -60,22 +60,23 @@ public:
 
 private:
   /// The state of the replacement in one body.
-  struct Body {
-    explicit Body(Block &block) : block(block), names(block) {}
+  struct BodyState {
+    explicit BodyState(Block &block) : block(block), names(block) {}
     Block &block;
     tfg::NameScope names;
     llvm::DenseMap<ResourceId, Value> constants;
-    llvm::DenseMap<Value, Value> entered; // values of handles that an Enter passes into a frame
+    llvm::DenseMap<Value, Value>
+        enteredValues; // values of handles that an Enter passes into a frame
   };
   /// Builds the replacement of an op that reads or inspects a variable with this value.
-  using Replace = Expected<Node> (Freezer::*)(Body &, Node, const Tensor &);
+  using Replace = Expected<Node> (Freezer::*)(BodyState &, Node, const Tensor &);
 
   /// Returns the function that replaces the node; null for other ops.
   static Replace replacementOf(Node node) {
     const OpDef *def = lookupOp(node.opType());
     if (!def)
       return nullptr;
-    if (def->facts().asksWhetherInitialized)
+    if (def->facts().testsInitialization)
       return &Freezer::isInitialized;
     if (node.opType() == "Identity") // of a reference
       return &Freezer::read;
@@ -92,13 +93,15 @@ private:
         variables.try_emplace(id, node);
     std::optional<tfg::FunctionalNode> functional = tfg::FunctionalNode::of(node, functions);
     if (!functional) {
-      tfg::forEachFunctionName(node, [&](StringRef name) { open.insert(functions.lookup(name)); });
+      tfg::forEachFunctionName(node, [&](StringRef name) {
+        functionsWithUnknownCallers.insert(functions.lookup(name));
+      });
       return;
     }
     for (tfg::FuncOp function : functional->functions)
       for (auto [i, argument] : llvm::enumerate(functional->arguments()))
         for (ResourceId id : effects.handles(argument))
-          bound[{function, static_cast<unsigned>(i)}].insert(id);
+          argumentVariables[{function, static_cast<unsigned>(i)}].insert(id);
   }
 
   /// Adds the variables that a class of handles may refer to; returns false if they aren't all
@@ -112,12 +115,13 @@ private:
       return true;
     }
     const tfg::Resource &resource = effects.resource(id);
-    if (resource.kind != tfg::Resource::Argument || open.contains(resource.origin))
+    if (resource.kind != tfg::Resource::Argument ||
+        functionsWithUnknownCallers.contains(resource.origin))
       return false;
-    auto callers = bound.find({resource.origin, resource.argument});
-    return callers != bound.end() && llvm::all_of(callers->second, [&](ResourceId caller) {
-             return addVariables(caller, found, seen);
-           });
+    auto callers = argumentVariables.find({resource.origin, resource.argument});
+    return callers != argumentVariables.end() &&
+           llvm::all_of(callers->second,
+                        [&](ResourceId caller) { return addVariables(caller, found, seen); });
   }
 
   /// Returns the variable to replace that a value is a handle of or a reference to; nullopt for
@@ -146,14 +150,14 @@ private:
   }
 
   Expected<void> freezeBody(Block &block) {
-    Body body(block);
+    BodyState body(block);
     for (Operation &op : llvm::make_early_inc_range(block))
       if (Node::isNode(&op))
         TREADLE_TRY(freezeNode(body, Node(&op)));
     return {};
   }
 
-  Expected<void> freezeNode(Body &body, Node node) {
+  Expected<void> freezeNode(BodyState &body, Node node) {
     for (unsigned i = 0; i < node.numData(); ++i) {
       std::optional<ResourceId> id = variableOf(node.data()[i]);
       if (!id)
@@ -188,10 +192,10 @@ private:
   }
 
   /// Returns the variable's value in the frame of the handle.
-  Expected<Value> constantFor(Body &body, Value handle, ResourceId id) {
+  Expected<Value> constantFor(BodyState &body, Value handle, ResourceId id) {
     Operation *op = handle.getDefiningOp();
     if (tfg::entersFrame(op))
-      return enteredFor(body, Node(op), id);
+      return enteredConstant(body, Node(op), id);
     Value &constant = body.constants[id];
     if (!constant) {
       Tensor value = TREADLE_TRY(valueOf(id));
@@ -200,20 +204,20 @@ private:
       std::string name = body.names.unique((variable.name() + "/value").str());
       Node made = tfg::buildConst(builder, name, value, variable, {});
       if (!made)
-        return Unexpected(cannotHold(variable));
+        return Unexpected(unsupportedDtype(variable));
       constant = made->getResult(0);
     }
     return constant;
   }
 
-  Expected<Value> enteredFor(Body &body, Node enter, ResourceId id) {
-    if (Value known = body.entered.lookup(enter->getResult(0)))
+  Expected<Value> enteredConstant(BodyState &body, Node enter, ResourceId id) {
+    if (Value known = body.enteredValues.lookup(enter->getResult(0)))
       return known;
     Value outside = TREADLE_TRY(constantFor(body, enter->getOperand(0), id));
     OpBuilder builder(enter.getOperation());
     Node node =
         tfg::enterLike(builder, enter, outside, body.names.unique((enter.name() + "/value").str()));
-    return body.entered[enter->getResult(0)] = node->getResult(0);
+    return body.enteredValues[enter->getResult(0)] = node->getResult(0);
   }
 
   // --- replacements ----------------------------------------------------------------------------
@@ -222,11 +226,11 @@ private:
     OpBuilder builder(node.getOperation());
     Node made =
         tfg::buildConst(builder, node.name(), value, node, SmallVector<Value>(node.control()));
-    return made ? Expected<Node>(made) : Unexpected(cannotHold(node));
+    return made ? Expected<Node>(made) : Unexpected(unsupportedDtype(node));
   }
 
   // A variable that is read once in a body becomes a constant with the read's name.
-  Expected<Node> read(Body &body, Node node, const Tensor &value) {
+  Expected<Node> read(BodyState &body, Node node, const Tensor &value) {
     Value handle = node->getOperand(0);
     Operation *op = handle.getDefiningOp();
     ResourceId id = *variableOf(handle);
@@ -234,18 +238,18 @@ private:
       return constant(node, value);
     Value shared = TREADLE_TRY(constantFor(body, handle, id));
     OpBuilder builder(node.getOperation());
-    return tfg::handOn(builder, shared)
+    return tfg::forwardValues(builder, shared)
         .name(node.name())
         .placedAs(node)
         .control(SmallVector<Value>(node.control()))
         .build();
   }
 
-  Expected<Node> isInitialized(Body &, Node node, const Tensor &) {
+  Expected<Node> isInitialized(BodyState &, Node node, const Tensor &) {
     return constant(node, Tensor::scalar(DType::Bool, true));
   }
 
-  Expected<Node> shape(Body &, Node node, const Tensor &value) {
+  Expected<Node> shape(BodyState &, Node node, const Tensor &value) {
     std::vector<int64_t> dims(value.dims().begin(), value.dims().end());
     DType dtype = valueTypeOf(node->getResult(0).getType()).dtype;
     Tensor out = TREADLE_TRY(Tensor::make(dtype, {std::ssize(dims)}));
@@ -257,7 +261,7 @@ private:
     return constant(node, out);
   }
 
-  Expected<Node> gather(Body &body, Node node, const Tensor &) {
+  Expected<Node> gather(BodyState &body, Node node, const Tensor &) {
     Value handle = node->getOperand(0);
     Value table = TREADLE_TRY(constantFor(body, handle, *variableOf(handle)));
     return tfg::gatherFrom(table, node, body.names);
@@ -270,8 +274,10 @@ private:
   const tfg::FunctionMap functions;
   llvm::DenseMap<ResourceId, Node> variables;
   /// The variables that callers pass, by function and argument.
-  llvm::DenseMap<std::pair<Operation *, unsigned>, llvm::SmallSetVector<ResourceId, 2>> bound;
-  llvm::DenseSet<Operation *> open; // functions with calls that can't be analyzed
+  llvm::DenseMap<std::pair<Operation *, unsigned>, llvm::SmallSetVector<ResourceId, 2>>
+      argumentVariables;
+  llvm::DenseSet<Operation *>
+      functionsWithUnknownCallers; // functions with calls that can't be analyzed
 };
 
 /// If a fetch names a result of a node that calls functions, a new node takes over its name and
@@ -385,7 +391,7 @@ private:
         tfg::buildConst(builder, names.unique(str(node.name().str(), "/", what.str(), "/initial")),
                         value, node, {});
     if (!made)
-      return Unexpected(cannotHold(node));
+      return Unexpected(unsupportedDtype(node));
     return made->getResult(0);
   }
 
@@ -433,9 +439,9 @@ SmallVector<Node> statefulNodes(ModuleOp module) {
 }
 
 /// Returns the graph `part` with constants instead of all variables except those named in `kept`.
-Expected<Graph> frozenBut(const Graph &part, const FreezeRequest &request,
-                          const std::vector<std::string> &fetches,
-                          const std::set<std::string> &kept) {
+Expected<Graph> frozenExcept(const Graph &part, const FreezeRequest &request,
+                             const std::vector<std::string> &fetches,
+                             const std::set<std::string> &kept) {
   std::string prune = str("tfg-prune{fetches=", llvm::join(fetches, ","), "}");
   Graph flat = TREADLE_TRY(
       part.runPasses("tfg-region-to-functional,tfg-select-implementations,tfg-inline," + prune));
@@ -460,14 +466,14 @@ Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request, std::st
     return Unexpected(invalidArgument("the list of fetches is empty; expected at least one"));
   Graph part = TREADLE_TRY(extract(graph, fetches, request.feeds));
   std::set<std::string> kept;
-  Graph frozen = TREADLE_TRY(frozenBut(part, request, fetches, kept));
+  Graph frozen = TREADLE_TRY(frozenExcept(part, request, fetches, kept));
   for (size_t known = SIZE_MAX; known != kept.size();) {
     known = kept.size();
     for (Node node : statefulNodes(*frozen.impl->module))
       if (makesVariable(node))
         kept.insert(variableName(node));
     if (kept.size() != known)
-      frozen = TREADLE_TRY(frozenBut(part, request, fetches, kept));
+      frozen = TREADLE_TRY(frozenExcept(part, request, fetches, kept));
   }
   std::string name;
   SmallVector<Node> stateful = statefulNodes(*frozen.impl->module);

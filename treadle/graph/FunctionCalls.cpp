@@ -135,7 +135,7 @@ private:
       if (std::string value = values.of(id); !value.empty())
         return value;
       return object.kind == ModelObject::Resource
-                 ? madeResource(id, object)
+                 ? createdResource(id, object)
                  : Unexpected(invalidArgument("it captures variable '", object.name,
                                               "', which can't be matched to a node of the graph"));
     default:
@@ -167,7 +167,7 @@ private:
   }
 
   /// Returns the call of the function that creates a table; each table has one.
-  Expected<std::string> madeResource(int id, const ModelObject &object) {
+  Expected<std::string> createdResource(int id, const ModelObject &object) {
     if (auto made = resourceNodes.find(id); made != resourceNodes.end())
       return made->second;
     auto child = object.children.find("_create_resource");

@@ -51,24 +51,24 @@ Expected<tfg::GradientsRequest> resolve(const EditIndex &index, const GradientsR
 }
 
 /// The forms of control flow among the nodes that the ys depend on, and in functions.
-struct Forms {
+struct ControlFlowForms {
   bool hasRegions = false, hasV1 = false;
 
-  void look(tfg::Node node) {
+  void addNode(tfg::Node node) {
     hasRegions |= node->getNumRegions() != 0;
     hasV1 |= tfg::isV1ControlFlow(node);
   }
 };
 
-Forms formsOf(ModuleOp module, ValueRange ys) {
-  Forms forms;
+ControlFlowForms controlFlowFormsOf(ModuleOp module, ValueRange ys) {
+  ControlFlowForms forms;
   for (tfg::Node node : tfg::neededNodes(ys))
-    forms.look(node);
+    forms.addNode(node);
   for (auto function : module.getOps<tfg::FuncOp>())
     if (!function.isExternal() && !function.getGeneric())
       for (Operation &op : function.getEntry())
         if (tfg::Node::isNode(&op))
-          forms.look(tfg::Node(&op));
+          forms.addNode(tfg::Node(&op));
   return forms;
 }
 
@@ -76,7 +76,7 @@ Forms formsOf(ModuleOp module, ValueRange ys) {
 Expected<Graph> functional(const Graph &graph, const Names &ys) {
   EditIndex index(*graph.impl);
   SmallVector<Value> values = TREADLE_TRY(valuesOf(index, ys));
-  Forms forms = formsOf(*graph.impl->module, values);
+  ControlFlowForms forms = controlFlowFormsOf(*graph.impl->module, values);
   std::string passes;
   if (forms.hasRegions)
     passes = "tfg-region-to-functional";
@@ -89,7 +89,7 @@ Expected<Graph> functional(const Graph &graph, const Names &ys) {
 
 Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request) {
   Graph ready = TREADLE_TRY(functional(graph, request.ys));
-  Graph copy = madeOf(ready, ready.impl->copy());
+  Graph copy = derivedGraph(ready, ready.impl->copy());
   ModuleOp module = *copy.impl->module;
   EditIndex index(*copy.impl);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);

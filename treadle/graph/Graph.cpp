@@ -3,7 +3,7 @@
 
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
-#include "treadle/graph/Needed.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/graph/VariableName.h"
 #include "treadle/graph/Wants.h"
 #include "treadle/import/File.h"
@@ -26,7 +26,7 @@ namespace {
 
 Expected<Graph> makeGraph(std::unique_ptr<mlir::MLIRContext> context,
                           Expected<mlir::OwningOpRef<mlir::ModuleOp>> module,
-                          GraphPlace place = {}) {
+                          GraphSource place = {}) {
   if (!module)
     return Unexpected(std::move(module.error()));
   Graph graph;
@@ -81,7 +81,7 @@ PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
   return shape;
 }
 
-GraphPlace GraphPlace::of(const std::string &path) {
+GraphSource GraphSource::of(const std::string &path) {
   if (path == "-")
     return {};
   std::error_code ignored;
@@ -93,7 +93,7 @@ GraphPlace GraphPlace::of(const std::string &path) {
 
 /// Returns the result of `import(context)` with its remarks attached as notes.
 template <typename Import>
-static Expected<Graph> importGraph(Import import, GraphPlace place, const std::string &path = {}) {
+static Expected<Graph> importGraph(Import import, GraphSource place, const std::string &path = {}) {
   auto context = makeContext();
   auto module = [&] {
     mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
@@ -107,7 +107,7 @@ static Expected<Graph> importGraph(Import import, GraphPlace place, const std::s
 
 Expected<Graph> Graph::fromFile(const std::string &path) {
   auto import = [&](mlir::MLIRContext &context) { return importFile(context, path); };
-  return importGraph(import, GraphPlace::of(path), path == "-" ? "standard input" : path);
+  return importGraph(import, GraphSource::of(path), path == "-" ? "standard input" : path);
 }
 
 Expected<Graph> Graph::fromBytes(std::string_view bytes) {
@@ -272,7 +272,7 @@ static GraphSummary summarize(const Graph &graph, const std::set<mlir::Operation
     summarizer.out.minConsumer = nodes.getVersion().getMinConsumer();
     summarizer.visitBlock(block, "", needed);
   }
-  llvm::StringSet<> called = needed ? calledBy(index, *needed) : llvm::StringSet<>();
+  llvm::StringSet<> called = needed ? functionsCalledBy(index, *needed) : llvm::StringSet<>();
   for (mlir::Operation &op : graph.impl->module->getBody()->getOperations()) {
     auto function = mlir::dyn_cast<tfg::FuncOp>(op);
     if (!function || function->getRegion(0).empty() ||
@@ -294,9 +294,8 @@ static GraphSummary summarize(const Graph &graph, const std::set<mlir::Operation
 GraphSummary summarize(const Graph &graph) { return summarize(graph, nullptr); }
 
 Expected<GraphSummary> summarize(const Graph &graph, const std::vector<std::string> &asked) {
-  return neededBy(graph.impl->index(), asked).map([&](const std::set<mlir::Operation *> &needed) {
-    return summarize(graph, &needed);
-  });
+  return dependenciesOf(graph.impl->index(), asked)
+      .map([&](const std::set<mlir::Operation *> &needed) { return summarize(graph, &needed); });
 }
 
 } // namespace treadle

@@ -26,18 +26,18 @@ Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 
 /// The file that a graph was read from and the assumptions of its import. Graphs derived from a
 /// graph share it.
-struct GraphPlace {
+struct GraphSource {
   std::string folder;         // the folder of its file; empty if the graph was read from memory
   bool isModelFolder = false; // whether the folder is the graph's own, as for a SavedModel
   std::vector<std::string> notes = {};
 
-  static GraphPlace of(const std::string &path);
+  static GraphSource of(const std::string &path);
 };
 
 struct Graph::Impl {
   /// Wraps an imported module in a context that makeContext created.
   Impl(std::unique_ptr<mlir::MLIRContext> own, mlir::OwningOpRef<mlir::ModuleOp> module,
-       GraphPlace place = {})
+       GraphSource place = {})
       : context(std::move(own)), module(std::move(module)), place(std::move(place)) {
     share(*context);
   }
@@ -62,7 +62,7 @@ struct Graph::Impl {
 
   const std::shared_ptr<mlir::MLIRContext> context;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
-  const GraphPlace place;
+  const GraphSource place;
   /// The index of the graph's nodes that edits maintain; see Edit.cpp.
   mutable std::unique_ptr<EditIndex, EditIndexDeleter> editIndex;
 
@@ -72,7 +72,7 @@ private:
 };
 
 /// Returns a graph for a modified copy of another graph's module.
-inline Graph madeOf(const Graph &graph, mlir::OwningOpRef<mlir::ModuleOp> module) {
+inline Graph derivedGraph(const Graph &graph, mlir::OwningOpRef<mlir::ModuleOp> module) {
   Graph made;
   made.impl = std::make_shared<const Graph::Impl>(*graph.impl, std::move(module));
   return made;
@@ -85,7 +85,7 @@ Expected<Graph> withoutRegions(const Graph &graph);
 
 /// Returns the graph with calls of functions instead of the programs embedded in nodes; the same
 /// graph if there are none.
-Expected<Graph> withoutPrograms(const Graph &graph);
+Expected<Graph> withoutEmbeddedPrograms(const Graph &graph);
 
 /// Returns the graph with the users' traits of its ops as node attributes; the same graph if none
 /// of its ops has traits. The table may be null.

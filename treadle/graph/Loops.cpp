@@ -43,7 +43,7 @@ bool isWhile(tfg::Node node) { return carriesArguments(opKind(node.opType())); }
 /// Whether there is a loop that could overlap iterations. With `mustWait`, only loops that contain
 /// a waiting op count, since only those gain from it.
 bool hasLoops(const Graph &graph, bool mustWait) {
-  tfg::WaitingNodes waiting(*graph.impl->module);
+  tfg::BlockingNodes waiting(*graph.impl->module);
   bool found = false;
   forEachNode(*graph.impl->module, [&](tfg::Node node) {
     found = found || (isWhile(node) && (!mustWait || waiting.waits(node)));
@@ -65,7 +65,7 @@ Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
     if (const OpTraits *traits = traitsOf(node, *table))
       state(node, *traits);
   });
-  return madeOf(graph, std::move(module));
+  return derivedGraph(graph, std::move(module));
 }
 
 Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,

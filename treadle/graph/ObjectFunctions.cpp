@@ -22,7 +22,7 @@ using Value = pb::StructuredValue;
 
 // --- Python values ------------------------------------------------------------------------------
 
-std::string numberText(double value) {
+std::string formatNumber(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);
   for (int digits = 1; digits < 17; ++digits) {
@@ -37,12 +37,12 @@ std::string numberText(double value) {
 }
 
 /// Formats a value that isn't a tensor as Python does.
-std::string fixedText(const Value &value) {
+std::string formatPythonValue(const Value &value) {
   switch (value.kind_case()) {
   case Value::kNoneValue:
     return "None";
   case Value::kFloat64Value:
-    return numberText(value.float64_value());
+    return formatNumber(value.float64_value());
   case Value::kInt64Value:
     return std::to_string(value.int64_value());
   case Value::kStringValue:
@@ -71,7 +71,7 @@ std::optional<NamedValues> tensorsOf(const std::string &name, const Value &value
 }
 
 /// Returns the elements of a nested value with their keys, in TensorFlow's flattening order.
-std::optional<std::vector<std::pair<std::string, const Value *>>> partsOf(const Value &value) {
+std::optional<std::vector<std::pair<std::string, const Value *>>> elementsOf(const Value &value) {
   std::vector<std::pair<std::string, const Value *>> parts;
   auto addAll = [&](const auto &values) {
     for (int i = 0; i < values.size(); ++i)
@@ -142,13 +142,13 @@ ArgumentNames ArgumentNames::of(const pb::FunctionSpec &spec) {
   if (spec.is_method() && !found.names.empty())
     found.names.erase(found.names.begin());
   found.rest = field("varargs").string_value();
-  auto defaults = partsOf(field("defaults"));
+  auto defaults = elementsOf(field("defaults"));
   for (size_t i = 0, count = defaults ? defaults->size() : 0; i < count; ++i)
     if (found.names.size() + i >= count)
       found.defaults[found.names[found.names.size() + i - count]] =
-          fixedText(*(*defaults)[i].second);
+          formatPythonValue(*(*defaults)[i].second);
   for (const auto &[name, value] : field("kwonlydefaults").dict_value().fields())
-    found.defaults[name] = fixedText(value);
+    found.defaults[name] = formatPythonValue(value);
   return found;
 }
 
@@ -179,16 +179,16 @@ private:
     const auto &both = signature.tuple_value().values();
     if (both.size() != 2)
       return fail("its arguments aren't declared");
-    const auto byPlace = partsOf(both[0]);
+    const auto byPlace = elementsOf(both[0]);
     for (size_t i = 0; byPlace && i < byPlace->size(); ++i)
       readInput(arguments.at(i), *(*byPlace)[i].second);
-    const auto byName = partsOf(both[1]);
+    const auto byName = elementsOf(both[1]);
     for (size_t i = 0; byName && i < byName->size(); ++i)
       readInput((*byName)[i].first, *(*byName)[i].second);
   }
 
   void readInput(const std::string &name, const Value &value) {
-    if (auto parts = partsOf(value)) {
+    if (auto parts = elementsOf(value)) {
       for (const auto &[key, part] : *parts)
         readInput(name + "_" + key, *part);
       return;
@@ -200,7 +200,7 @@ private:
                       ", which isn't supported as an argument yet"));
     if (isBare)
       return;
-    std::string text = fixedText(value);
+    std::string text = formatPythonValue(value);
     auto stated = arguments.defaults.find(name);
     variant.fixed.push_back(
         {name, text, stated != arguments.defaults.end() && stated->second == text});
@@ -213,13 +213,13 @@ private:
   void readResults(const Value &value) { variant.result = readResult("", value); }
 
   Structure readResult(const std::string &name, const Value &value) {
-    auto parts = partsOf(value);
+    auto parts = elementsOf(value);
     Structure structure{kindOf(value), {}, {}};
     if (parts) {
       for (const auto &[key, part] : *parts) {
         structure.keys.push_back(key);
         structure.parts.push_back(
-            readResult(partName(name, key, structure.kind == Structure::Dict), *part));
+            readResult(elementName(name, key, structure.kind == Structure::Dict), *part));
       }
       return structure;
     }
@@ -232,7 +232,7 @@ private:
     return structure;
   }
 
-  static std::string partName(const std::string &name, const std::string &key, bool isInDict) {
+  static std::string elementName(const std::string &name, const std::string &key, bool isInDict) {
     if (!name.empty())
       return name + "_" + key;
     return isInDict ? key : "result_" + key;
@@ -299,7 +299,7 @@ public:
 private:
   /// Whether to search the object. TensorFlow's internal objects are skipped: signatures are read
   /// elsewhere, a function's traces are its variants, and tables are created and filled on load.
-  bool isOpen(int id) const {
+  bool shouldSearch(int id) const {
     const ModelObject &object = found.objects[static_cast<size_t>(id)];
     return object.kind != ModelObject::Function && object.kind != ModelObject::Resource &&
            nodes[id].user_object().identifier() != "signature_map";
@@ -314,7 +314,7 @@ private:
       auto [id, path] = reached[i];
       if (found.objects[static_cast<size_t>(id)].kind == ModelObject::Function && id != 0)
         addFunction(id, path);
-      if (!isOpen(id))
+      if (!shouldSearch(id))
         continue;
       for (const auto &[name, child] : found.objects[static_cast<size_t>(id)].children)
         if (seen.insert(child).second)

@@ -77,7 +77,7 @@ public:
     forEachNode([&](Node node) { visitRestores(node); });
     for (auto [object, copy] : restored)
       preferOriginal(object, copy);
-    forEachNode([&](Node node) { noteName(node); });
+    forEachNode([&](Node node) { recordName(node); });
     for (int object = 0; object < std::ssize(objects.objects); ++object)
       findByName(object);
   }
@@ -115,14 +115,14 @@ private:
     if (handle)
       claimed.insert(handle);
     if (handle && first)
-      unite(first, handle);
+      aliasHandles(first, handle);
   }
 
   /// Makes both handles refer to the first one's variable.
-  void unite(Operation *first, Operation *second) {
-    first = found.leaderOf(first), second = found.leaderOf(second);
+  void aliasHandles(Operation *first, Operation *second) {
+    first = found.canonicalHandle(first), second = found.canonicalHandle(second);
     if (first != second && Node(first).attr("dtype") == Node(second).attr("dtype"))
-      found.sameAs[second] = first;
+      found.canonicalHandles[second] = first;
   }
 
   void visitRestores(Node node) {
@@ -189,11 +189,11 @@ private:
     Operation *original = captured.contains(object) ? nullptr : originalOf(copy);
     if (!original || !claimed.insert(original).second)
       return;
-    unite(original, copy);
+    aliasHandles(original, copy);
     found.values[object] = original->getResult(0);
   }
 
-  void noteName(Node node) {
+  void recordName(Node node) {
     if (Operation *handle = node.numResults() ? namedHandle(node->getResult(0)) : nullptr)
       handlesByName[node.attr<StringAttr>("shared_name").getValue()] = handle;
   }
@@ -223,8 +223,8 @@ ObjectValues::ObjectValues(const Graph &graph, const SavedModelFiles &files,
   Reader(*this, graph, files, objects).read();
 }
 
-Operation *ObjectValues::leaderOf(Operation *handle) const {
-  while (Operation *other = sameAs.lookup(handle))
+Operation *ObjectValues::canonicalHandle(Operation *handle) const {
+  while (Operation *other = canonicalHandles.lookup(handle))
     handle = other;
   return handle;
 }
@@ -234,17 +234,17 @@ std::string ObjectValues::of(int object) const {
   if (it == values.end())
     return "";
   auto result = cast<OpResult>(it->second);
-  return str(Node(leaderOf(result.getOwner())).name().str(), ":", result.getResultNumber());
+  return str(Node(canonicalHandle(result.getOwner())).name().str(), ":", result.getResultNumber());
 }
 
 std::vector<std::pair<Operation *, Operation *>> ObjectValues::copies() const {
   std::vector<std::pair<Operation *, Operation *>> all;
-  for (auto [handle, other] : sameAs)
-    all.emplace_back(handle, leaderOf(other));
+  for (auto [handle, other] : canonicalHandles)
+    all.emplace_back(handle, canonicalHandle(other));
   return all;
 }
 
-Expected<Graph> withOneHandleEach(Graph graph, const SavedModelFiles &files) {
+Expected<Graph> withUnifiedHandles(Graph graph, const SavedModelFiles &files) {
   std::vector<std::array<std::string, 3>> changes; // nodes, with container and name
   auto text = [](Operation *op, StringRef key) {
     auto attr = Node(op).attr<StringAttr>(key);

@@ -26,14 +26,14 @@ public:
 private:
   class Reader;
 
-  mlir::Operation *leaderOf(mlir::Operation *handle) const;
+  mlir::Operation *canonicalHandle(mlir::Operation *handle) const;
 
   std::map<int, mlir::Value> values;
-  llvm::MapVector<mlir::Operation *, mlir::Operation *> sameAs;
+  llvm::MapVector<mlir::Operation *, mlir::Operation *> canonicalHandles;
 };
 
 /// Returns the graph with one name for all handles of a variable; the same graph if that already
 /// holds.
-Expected<Graph> withOneHandleEach(Graph graph, const SavedModelFiles &files);
+Expected<Graph> withUnifiedHandles(Graph graph, const SavedModelFiles &files);
 
 } // namespace treadle

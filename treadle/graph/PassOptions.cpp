@@ -36,7 +36,7 @@ private:
   MLIRContext context{MLIRContext::Threading::DISABLED};
 };
 
-bool mentions(StringRef options, StringRef option) {
+bool setsOption(StringRef options, StringRef option) {
   SmallVector<StringRef> words;
   options.split(words, ' ');
   return llvm::any_of(words, [&](StringRef word) { return word.split('=').first == option; });
@@ -44,12 +44,12 @@ bool mentions(StringRef options, StringRef option) {
 
 /// Returns one pass with its options and with those of `lists` that it accepts and doesn't have
 /// yet; names in `keep` are merged.
-std::string withLists(StringRef element, ArrayRef<NamedList> lists, KnownOptions &known) {
+std::string withNameLists(StringRef element, ArrayRef<NamedList> lists, KnownOptions &known) {
   auto [name, options] = element.split('{');
   options.consume_back("}");
   std::string given = options.str();
   for (const NamedList &list : lists)
-    if (!list.names.empty() && (list.option == "keep" || !mentions(options, list.option)) &&
+    if (!list.names.empty() && (list.option == "keep" || !setsOption(options, list.option)) &&
         known.has(name.trim(), list.option))
       given += str(given.empty() ? "" : " ", list.option.str(), "=", list.names);
   return given == options ? element.str() : str(name.str(), "{", given, "}");
@@ -60,7 +60,7 @@ std::string pipelineWith(StringRef pipeline, ArrayRef<NamedList> lists) {
   KnownOptions known;
   std::vector<std::string> passes;
   for (std::string_view pass : passesOf(pipeline))
-    passes.push_back(withLists(pass, lists, known));
+    passes.push_back(withNameLists(pass, lists, known));
   return llvm::join(passes, ",");
 }
 

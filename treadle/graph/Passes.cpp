@@ -3,7 +3,7 @@
 
 #include "treadle/dialect/Diagnostics.h"
 #include "treadle/dialect/NodeAttributes.h"
-#include "treadle/graph/OutsideNames.h"
+#include "treadle/graph/MetadataNames.h"
 #include "treadle/graph/PassOptions.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/Colocation.h"
@@ -22,7 +22,7 @@ namespace treadle {
 namespace {
 
 /// Returns ` (did you mean 'tfg-cse'?)`, or all passes if no name is similar.
-std::string nearOrAll(std::string_view wanted) {
+std::string suggestPasses(std::string_view wanted) {
   std::vector<std::string_view> names = passNames();
   std::string near = didYouMean(wanted, names);
   if (!near.empty())
@@ -45,7 +45,7 @@ Error pipelineError(std::string_view pipeline, StringRef why) {
   StringRef name = reason;
   if (name.consume_front("'") && name.contains("' does not refer to a registered pass")) {
     std::string wanted = name.take_until([](char c) { return c == '\''; }).str();
-    reason = str("there is no pass '", wanted, "'", nearOrAll(wanted));
+    reason = str("there is no pass '", wanted, "'", suggestPasses(wanted));
   }
   return invalidArgument("'", pipeline, "' is not a valid pass pipeline: ", reason,
                          "; see docs/working-on-graphs.md for passes and their options");
@@ -86,7 +86,7 @@ Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
 
 /// Marks functions that the model's metadata refers to, so that passes keep them as if the graph
 /// called them.
-static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool isMarked) {
+static void markFunctions(ModuleOp metaGraph, const MetadataNames &names, bool isMarked) {
   Builder builder(metaGraph.getContext());
   SmallVector<Attribute> functions;
   for (const std::string &name : names.functions)
@@ -100,11 +100,11 @@ static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool is
 }
 
 static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeline) {
-  OutsideNames names = TREADLE_TRY(outsideNames(metaGraph));
+  MetadataNames names = TREADLE_TRY(metadataNames(metaGraph));
   markFunctions(metaGraph, names, true);
   Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, names.nodes));
   markFunctions(metaGraph, names, false);
-  return done ? checkAllThere(metaGraph, names) : done;
+  return done ? verifyNamesExist(metaGraph, names) : done;
 }
 
 Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
@@ -114,7 +114,7 @@ Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
     TREADLE_TRY(runOn(*module, pipeline));
   for (ModuleOp metaGraph : models)
     TREADLE_TRY(runOnMetaGraph(metaGraph, pipeline));
-  return madeOf(*this, std::move(module));
+  return derivedGraph(*this, std::move(module));
 }
 
 static bool hasRegions(ModuleOp module) {
@@ -136,7 +136,7 @@ static bool hasPrograms(ModuleOp module) {
       .wasInterrupted();
 }
 
-Expected<Graph> withoutPrograms(const Graph &graph) {
+Expected<Graph> withoutEmbeddedPrograms(const Graph &graph) {
   return hasPrograms(*graph.impl->module) ? graph.runPasses("tfg-expand-programs") : graph;
 }
 

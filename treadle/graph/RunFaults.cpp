@@ -17,9 +17,9 @@ namespace treadle {
 namespace {
 
 /// Determines which nodes execute in every run that includes them.
-class Reach {
+class Reachability {
 public:
-  explicit Reach(const ModuleIndex &index)
+  explicit Reachability(const ModuleIndex &index)
       : index(index), deadness(tfg::topologicalOrder(index.graph().getNodes().front())) {}
 
   bool isCertain(StringRef name) {
@@ -44,7 +44,7 @@ public:
     Expected<std::unique_ptr<Plan>> plan = planOf(nodes);
     if (!plan)
       return {{isMissing(plan.error()) ? "note" : "error", {}, plan.error().message}};
-    Reach reach(index);
+    Reachability reach(index);
     for (const PlanFault &fault : findFaults(**plan))
       add(fault, reach.isCertain((*plan)->infos[fault.node].name));
     return std::move(problems);
@@ -54,7 +54,7 @@ private:
   static bool isMissing(const Error &error) { return error.code == Code::Unimplemented; }
 
   Expected<std::unique_ptr<Plan>> planOf(const std::vector<std::string> &nodes) {
-    NeededPart part = TREADLE_TRY(neededPart(index, {{}, {}, nodes}));
+    PrunedSubgraph part = TREADLE_TRY(prunedSubgraph(index, {{}, {}, nodes}));
     rewrite(part, index, functions);
     GraphSpec spec = TREADLE_TRY(lower(index, part));
     return buildPlan(std::move(spec), {&builtinKernels(), &functions});
@@ -83,7 +83,7 @@ Expected<Graph> runnable(const Graph &graph) {
   auto isGeneric = [](tfg::FuncOp function) { return function.getGeneric(); };
   bool isOpen = llvm::any_of(graph.impl->module->getOps<tfg::FuncOp>(), isGeneric);
   return (isOpen ? graph.runPasses("tfg-specialize-functions") : Expected<Graph>(graph))
-      .and_then(withoutPrograms)
+      .and_then(withoutEmbeddedPrograms)
       .and_then(withoutRegions);
 }
 

@@ -13,13 +13,13 @@ namespace treadle {
 
 void Runs::add(std::string name, ArrayRef<Operation *> asked) {
   for (Operation *op : asked)
-    askedBy[op].push_back(static_cast<unsigned>(allNames.size()));
+    requestedBy[op].push_back(static_cast<unsigned>(allNames.size()));
   allNames.push_back(std::move(name));
 }
 
-Runs Runs::ofEnds(Block &graph) {
+Runs Runs::ofSinks(Block &graph) {
   Runs runs;
-  runs.hasCircles = true;
+  runs.hasCycles = true;
   for (Operation &op : graph)
     if (tfg::Node::isNode(&op) && op.use_empty())
       runs.add(str("'", tfg::Node(&op).name().str(), "'"), &op);
@@ -36,7 +36,7 @@ const Runs::Numbers &Runs::runsOf(Operation *op) const {
   Numbers found;
   while (!work.empty()) {
     Operation *from = work.pop_back_val();
-    if (auto it = askedBy.find(from); it != askedBy.end())
+    if (auto it = requestedBy.find(from); it != requestedBy.end())
       llvm::append_range(found, it->second);
     for (Operation *user : from->getUsers()) {
       while (user->getBlock() != op->getBlock()) // the user is in a region of a node of this block
@@ -45,20 +45,20 @@ const Runs::Numbers &Runs::runsOf(Operation *op) const {
         work.push_back(user);
     }
   }
-  if (found.empty() && hasCircles)
+  if (found.empty() && hasCycles)
     found.push_back(static_cast<unsigned>(allNames.size()));
   llvm::sort(found);
   found.erase(llvm::unique(found), found.end());
   return known[op] = std::move(found);
 }
 
-bool Runs::haveTogether(Operation *a, Operation *b) const {
+bool Runs::shareRun(Operation *a, Operation *b) const {
   Numbers first = runsOf(a); // copied: the second lookup may rehash
   const Numbers &second = runsOf(b);
   return llvm::any_of(first, [&](unsigned run) { return llvm::is_contained(second, run); });
 }
 
-std::string Runs::withOnly(Operation *node, Operation *other) const {
+std::string Runs::runWithout(Operation *node, Operation *other) const {
   Numbers own = runsOf(node);
   const Numbers &others = runsOf(other);
   for (unsigned run : own)

@@ -17,11 +17,11 @@ public:
   void add(std::string name, llvm::ArrayRef<mlir::Operation *> asked);
   /// Returns the runs of a graph without declared runs: each node without users is requested by a
   /// run of its own. Nodes that only cycles use belong to one more run.
-  static Runs ofEnds(mlir::Block &graph);
+  static Runs ofSinks(mlir::Block &graph);
 
-  bool haveTogether(mlir::Operation *a, mlir::Operation *b) const;
+  bool shareRun(mlir::Operation *a, mlir::Operation *b) const;
   /// Returns the name of a run that includes `node` but not `other`; empty if there is none.
-  std::string withOnly(mlir::Operation *node, mlir::Operation *other) const;
+  std::string runWithout(mlir::Operation *node, mlir::Operation *other) const;
 
   const std::vector<std::string> &names() const { return allNames; }
 
@@ -31,8 +31,8 @@ private:
   const Numbers &runsOf(mlir::Operation *op) const;
 
   std::vector<std::string> allNames;
-  llvm::DenseMap<mlir::Operation *, Numbers> askedBy;
-  bool hasCircles = false;
+  llvm::DenseMap<mlir::Operation *, Numbers> requestedBy;
+  bool hasCycles = false;
   mutable llvm::DenseMap<mlir::Operation *, Numbers> known;
 };
 

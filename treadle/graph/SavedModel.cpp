@@ -22,7 +22,7 @@ Tags tagsOf(const pb::MetaGraphDef &meta) {
   return {meta.meta_info_def().tags().begin(), meta.meta_info_def().tags().end()};
 }
 
-std::string textOf(const Tags &tags) {
+std::string formatTags(const Tags &tags) {
   std::string text;
   for (const std::string &tag : tags)
     text += str(text.empty() ? "" : ", ", "'", tag, "'");
@@ -55,9 +55,9 @@ int choose(const std::vector<Tags> &all, const Tags &wanted) {
 Error noSuchTags(const std::vector<Tags> &all, const Tags &wanted) {
   std::string have;
   for (const Tags &tags : all)
-    have += str(have.empty() ? "" : ", ", textOf(tags));
+    have += str(have.empty() ? "" : ", ", formatTags(tags));
   return notFound("the model doesn't have exactly one meta graph with the tags ",
-                  textOf(wanted.empty() ? Tags{"serve"} : wanted), "; it has ",
+                  formatTags(wanted.empty() ? Tags{"serve"} : wanted), "; it has ",
                   have.empty() ? "none" : have);
 }
 

@@ -17,7 +17,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
     tfg::CostModel costs = TREADLE_TRY(tfg::CostModel::read(request.costs));
     options.costs = std::move(costs);
   }
-  makeOwn(graph);
+  unshareGraph(graph);
   tfg::GraphOp nodes = indexOf(*graph.impl).graph;
   if (!nodes)
     return Unexpected(
@@ -42,7 +42,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
 
 Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<Following> &order,
                                                bool soft) {
-  makeOwn(graph);
+  unshareGraph(graph);
   EditIndex &index = indexOf(*graph.impl);
   if (!index.graph)
     return Unexpected(

@@ -1,7 +1,7 @@
 #include "treadle/graph/Scopes.h"
 
+#include "treadle/graph/Dependencies.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/Needed.h"
 
 #include <memory>
 
@@ -11,9 +11,9 @@ namespace treadle {
 namespace {
 
 /// A scope under construction, with its inner scopes by name.
-struct Open {
+struct OpenScope {
   Scope scope;
-  std::vector<Open> inner;
+  std::vector<OpenScope> inner;
   llvm::StringMap<size_t> places; // indices of scopes in `inner`
 
   void add(StringRef name, StringRef op) {
@@ -31,7 +31,7 @@ struct Open {
 
   Scope close() {
     bool isBody = scope.op.empty() && scope.name.empty();
-    for (Open &one : inner)
+    for (OpenScope &one : inner)
       scope.inner.push_back(one.close());
     while (!isBody && scope.inner.size() == 1 && scope.inner[0].op.empty()) {
       Scope only = std::move(scope.inner[0]);
@@ -44,7 +44,7 @@ struct Open {
 
 /// `needed` restricts the scope to these nodes; null for all.
 Scope scopeOf(Block &block, std::string name, const std::set<Operation *> *needed) {
-  Open open;
+  OpenScope open;
   for (Operation &op : block)
     if (!needed || needed->contains(&op))
       op.walk([&](Operation *inner) {
@@ -59,7 +59,7 @@ Scope scopeOf(Block &block, std::string name, const std::set<Operation *> *neede
 } // namespace
 
 Expected<std::vector<Scope>> scopesOf(const Graph &graph, const std::vector<std::string> &asked) {
-  std::set<Operation *> needed = TREADLE_TRY(neededBy(graph.impl->index(), asked));
+  std::set<Operation *> needed = TREADLE_TRY(dependenciesOf(graph.impl->index(), asked));
   std::vector<Scope> bodies;
   graph.impl->module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto nodes = dyn_cast<tfg::GraphOp>(op))

@@ -11,7 +11,7 @@ namespace {
 
 /// MLIR locks only if multithreading is enabled, which takes a thread pool. This one runs its tasks
 /// inline.
-class NoThreads final : public llvm::ThreadPoolInterface {
+class InlineThreadPool final : public llvm::ThreadPoolInterface {
 public:
   void wait() override {}
   void wait(llvm::ThreadPoolTaskGroup &) override {}
@@ -36,7 +36,7 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 }
 
 void share(mlir::MLIRContext &context) {
-  static NoThreads noThreads;
+  static InlineThreadPool noThreads;
   context.setThreadPool(noThreads);
 }
 

@@ -1,8 +1,8 @@
 // Graph::signatures: the signatures that a SavedModel offers to callers.
 #include "treadle/graph/CompositeTensors.h"
+#include "treadle/graph/DisplayedFetches.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
-#include "treadle/graph/Shown.h"
 
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Keywords.h"
@@ -139,8 +139,8 @@ Expected<std::vector<std::string>> Graph::signatureFetches(std::string_view name
   return fetches;
 }
 
-Expected<std::vector<std::string>> shownFetches(const Graph &graph, std::string_view signature,
-                                                bool all) {
+Expected<std::vector<std::string>> displayedFetches(const Graph &graph, std::string_view signature,
+                                                    bool all) {
   auto fetches = TREADLE_TRY(graph.signatureFetches(signature));
   if (all || (signature.empty() && !graph.isSavedModel()))
     fetches.clear();

@@ -1,6 +1,6 @@
 #include "treadle/graph/StarvedNodes.h"
 
-#include "treadle/graph/Needed.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/rewriting/Frames.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/FunctionOps.h"
@@ -33,10 +33,10 @@ std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, size_t limit) {
 
 std::vector<tfg::StarvedNode> findStarvedNodes(ModuleOp module, const ModuleIndex &index,
                                                const std::vector<std::string> &names) {
-  Expected<std::set<Operation *>> needed = neededBy(index, names);
+  Expected<std::set<Operation *>> needed = dependenciesOf(index, names);
   if (!needed)
     return {};
-  llvm::StringSet<> called = calledBy(index, *needed);
+  llvm::StringSet<> called = functionsCalledBy(index, *needed);
   std::vector<tfg::StarvedNode> found =
       findStarvedNodes(module, /*limit=*/1000,
                        [&](tfg::FuncOp function) { return called.contains(function.getName()); });

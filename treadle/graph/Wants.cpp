@@ -31,16 +31,16 @@ std::optional<GraphSummary::Want> wantOf(tfg::Node node, const std::string &wher
   };
   if (def && def->facts().runsPython)
     return wantFor(Kind::Python, textAttr(node, "token"));
-  if (!def || def->facts().want.kind == OpWant::Nothing)
+  if (!def || def->facts().want.kind == OpPermission::Nothing)
     return std::nullopt;
-  const OpWant &want = def->facts().want;
-  Kind kind = want.kind == OpWant::Read    ? Kind::Read
-              : want.kind == OpWant::Write ? Kind::Write
-                                           : Kind::Clock;
-  if (def->wantedAttr().empty())
+  const OpPermission &want = def->facts().want;
+  Kind kind = want.kind == OpPermission::Read    ? Kind::Read
+              : want.kind == OpPermission::Write ? Kind::Write
+                                                 : Kind::Clock;
+  if (def->permissionAttr().empty())
     return wantFor(kind, textInput(node, want.input));
   // These ops access no file unless their attribute names one.
-  std::string path = textAttr(node, def->wantedAttr());
+  std::string path = textAttr(node, def->permissionAttr());
   if (kind == Kind::Write) {
     constexpr llvm::StringLiteral toFile = "file://";
     path = llvm::StringRef(path).starts_with(toFile) ? path.substr(toFile.size()) : std::string();

@@ -164,7 +164,7 @@ private:
   uint64_t missing;
 };
 
-Unexpected said(const Error &error) {
+Unexpected chunksError(const Error &error) {
   return Unexpected(Error{error.code, "the file of chunks can't be read: " + error.message});
 }
 
@@ -174,19 +174,19 @@ Expected<void> mergeChunks(std::string_view bytes, Message &message) {
   google::protobuf::LogSilencer silencer;
   Expected<riegeli::RecordReader> reader = riegeli::RecordReader::open(bytes);
   if (!reader)
-    return said(reader.error());
+    return chunksError(reader.error());
   Expected<std::string> last = reader->readLast();
   if (!last)
-    return said(last.error());
+    return chunksError(last.error());
   pb::ChunkMetadata metadata;
   if (!metadata.ParseFromString(*last))
-    return said(invalidArgument("its last record doesn't describe its chunks"));
+    return chunksError(invalidArgument("its last record doesn't describe its chunks"));
   constexpr int joinVersion = 0;
   if (metadata.version().join_version() > joinVersion)
-    return said(unimplemented("it is of version ", metadata.version().join_version(),
-                              ", expected at most ", joinVersion));
+    return chunksError(unimplemented("it is of version ", metadata.version().join_version(),
+                                     ", expected at most ", joinVersion));
   if (Expected<void> ok = Merger(*reader, metadata).merge(metadata.message(), message); !ok)
-    return said(ok.error());
+    return chunksError(ok.error());
   return {};
 }
 

@@ -51,9 +51,9 @@ Type elementTypeOf(Type type) {
   return statedType(variant.getSubtypes().front());
 }
 
-class Derivation {
+class AttributeDerivation {
 public:
-  Derivation(const NamedAttrList &stated, MLIRContext *context)
+  AttributeDerivation(const NamedAttrList &stated, MLIRContext *context)
       : stated(stated), builder(context) {}
 
   /// Adds what the inputs or the outputs determine. Returns false if the types can't be assigned to
@@ -151,7 +151,7 @@ private:
 
 NamedAttrList graphdef::deriveAttributes(const OpDef &op, TypeRange inputs, TypeRange outputs,
                                          const NamedAttrList &stated, MLIRContext *context) {
-  Derivation derivation(stated, context);
+  AttributeDerivation derivation(stated, context);
   bool areInputsKnown = derivation.add(op.inputs(), inputs, operandSegmentsKey);
   derivation.add(op.outputs(), outputs, resultSegmentsKey);
   // An output may determine the length of a list of inputs.

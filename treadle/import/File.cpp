@@ -102,24 +102,26 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
              : GraphFormat::Text;
 }
 
-static bool mentions(StringRef text, ArrayRef<StringRef> names) {
+static bool containsAny(StringRef text, ArrayRef<StringRef> names) {
   return llvm::any_of(names, [&](StringRef name) { return text.contains(name); });
 }
 
 /// Loads the dialects that a program's text needs; unknown ones are reported when the text is read.
 /// Returns false if the text is a graph rather than a program.
 static bool loadProgramDialects(MLIRContext &context, StringRef text) {
-  bool isGraph = mentions(text, {"tf_executor.", "tfg."});
-  bool isStandard = !isGraph && mentions(text, {"scf.", "arith.", "math.", "tensor.", "cf.",
-                                                "linalg.", "shape.", "affine.", "bufferization."});
-  bool isProgram = isStandard || mentions(text, {"stablehlo.", "mhlo.", "chlo.", "sdy.", "check."});
-  if (!isProgram && (isGraph || !mentions(text, {"func.func"})))
+  bool isGraph = containsAny(text, {"tf_executor.", "tfg."});
+  bool isStandard =
+      !isGraph && containsAny(text, {"scf.", "arith.", "math.", "tensor.", "cf.", "linalg.",
+                                     "shape.", "affine.", "bufferization."});
+  bool isProgram =
+      isStandard || containsAny(text, {"stablehlo.", "mhlo.", "chlo.", "sdy.", "check."});
+  if (!isProgram && (isGraph || !containsAny(text, {"func.func"})))
     return false;
   stablehlo::loadDialects(context);
   hlo::loadBranches(context);
   if (isStandard)
     hlo::loadStandardDialects(context);
-  if (isStandard && mentions(text, {"linalg.", "bufferization."}))
+  if (isStandard && containsAny(text, {"linalg.", "bufferization."}))
     hlo::loadLinalg(context);
   return true;
 }
@@ -133,7 +135,7 @@ static LogicalResult convertToTfg(ModuleOp module, const ConvertProgram &convert
 
 /// Returns the place of a message: in the text, or in the program that the text's locations refer
 /// to.
-static std::string placeOf(Location location) {
+static std::string locationPrefix(Location location) {
   if (auto at = location->findInstanceOf<FileLineColLoc>(); at && at.getLine()) {
     std::string place = str("line ", at.getLine(), ", column ", at.getColumn());
     bool isOfProgram = at.getFilename().getValue().contains('.'); // the text has no name
@@ -143,7 +145,7 @@ static std::string placeOf(Location location) {
 }
 
 /// Rewrites an error about an op of an unloaded dialect to the wording for unknown ops.
-static std::optional<std::string> opOfUnknownDialect(StringRef message) {
+static std::optional<std::string> rewordUnknownDialectError(StringRef message) {
   if (!message.starts_with("Dialect `") || !message.contains("' not found for custom op '"))
     return std::nullopt;
   StringRef op = message.rsplit("' not found for custom op '").second;
@@ -151,7 +153,7 @@ static std::optional<std::string> opOfUnknownDialect(StringRef message) {
 }
 
 /// Whether the content contains MLIR bytecode inside another file format.
-static bool holdsBytecode(StringRef content) {
+static bool containsBytecode(StringRef content) {
   constexpr size_t looked = 4096;
   return content.take_front(looked).contains(StringRef("ML\xefR", 4));
 }
@@ -192,11 +194,11 @@ private:
 void FirstError::note(Diagnostic &diagnostic) {
   if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return;
-  message = placeOf(diagnostic.getLocation());
+  message = locationPrefix(diagnostic.getLocation());
   std::string text = diagnostic.str();
   StringRef what = text;
   isUnimplemented = what.consume_front("unimplemented: ");
-  if (auto op = opOfUnknownDialect(what)) {
+  if (auto op = rewordUnknownDialectError(what)) {
     isUnimplemented = true;
     message += *op;
     return;
@@ -211,14 +213,14 @@ static void loadGraphDialects(MLIRContext &context) {
 
 /// Verifies a program after upgrading old ops and loading the elements of constants.
 static LogicalResult verifyProgram(ModuleOp module) {
-  stablehlo::modernize(module);
-  return failure(failed(takeStoredElements(module)) || failed(verify(module)));
+  stablehlo::upgradeMhloOps(module);
+  return failure(failed(loadStoredElements(module)) || failed(verify(module)));
 }
 
 static ImportedModule readMlirText(MLIRContext &context, std::string_view written,
                                    const ConvertProgram &convert) {
   TREADLE_TRY(checkMlirNesting(written));
-  std::string text = withTodaysSpelling(written);
+  std::string text = withCurrentSpelling(written);
   loadGraphDialects(context);
   FirstError first(context);
   bool wasOpen = context.allowsUnregisteredDialects();
@@ -226,7 +228,7 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
   if (loadProgramDialects(context, isBody ? "func.func" + text : text))
     context.allowUnregisteredDialects();
   if (isBody)
-    text = asMain(context, text);
+    text = wrapInMain(context, text);
   // MLIR's lexer reads the byte after the text, which must be zero.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
   auto module = parseSourceString<ModuleOp>(withPackedBools(text), config);
@@ -331,7 +333,7 @@ static ImportedModule import(MLIRContext &context, std::string_view path, std::s
   bool isProgram = format == GraphFormat::Artifact || format == GraphFormat::JaxExport;
   if (module || isProgram)
     return module;
-  if (holdsBytecode(content))
+  if (containsBytecode(content))
     return Unexpected(bytecodeError(content));
   if (format != GraphFormat::Mlir)
     if (std::optional<std::string> foreign = foreignFormat(path, content))
@@ -407,7 +409,7 @@ static Expected<std::string> fileInFolder(const std::string &folder) {
 }
 
 /// Records the folder of a SavedModel's other files.
-static void setFiles(ModuleOp module, StringRef path) {
+static void recordModelFolder(ModuleOp module, StringRef path) {
   llvm::SmallString<128> folder = llvm::sys::path::parent_path(path);
   std::ignore = llvm::sys::fs::make_absolute(folder);
   llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/true);
@@ -428,7 +430,7 @@ static GraphFormat formatOf(StringRef path, StringRef content) {
 }
 
 /// An empty file is a GraphDef only if its name says so.
-static bool isNothing(StringRef path, StringRef content) {
+static bool isEmptyFile(StringRef path, StringRef content) {
   GraphFormat format = formatOfName(path).value_or(GraphFormat::Mlir);
   return content.empty() && path != "-" && format == GraphFormat::Mlir;
 }
@@ -442,7 +444,7 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
   }
   std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
   StringRef content = file->getBuffer();
-  if (isNothing(named, content))
+  if (isEmptyFile(named, content))
     return Unexpected(invalidArgument(named, ": the file is empty; expected a model"));
   GraphFormat format = formatOf(named, content);
   ImportedModule module =
@@ -451,6 +453,6 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
     module.error().message =
         str(path == "-" ? "standard input" : named, ": ", module.error().message);
   else if (path != "-" && format != GraphFormat::Mlir && !metaGraphs(**module).empty())
-    setFiles(**module, named);
+    recordModelFolder(**module, named);
   return module;
 }

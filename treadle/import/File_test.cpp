@@ -1,7 +1,7 @@
 // Tests format detection, and the errors for files that can't be read.
 #include "treadle/import/File.h"
-#include "treadle/import/ImportTest.h"
 #include "treadle/proto/graph.pb.h"
+#include "treadle/testing/ImportTest.h"
 
 #include <filesystem>
 #include <fstream>
@@ -122,7 +122,7 @@ TEST_F(FileTest, AnErrorBeginsWithThePath) {
 }
 
 // MLIR reads the byte after a text; a mapped file that fills its last page has none.
-TEST_F(FileTest, MlirTextThatEndsWithItsMemory) {
+TEST_F(FileTest, MlirTextThatFillsItsLastPage) {
   constexpr std::string_view texts[] = {"module {}", "#a = {x", "module attributes {a = \"b",
                                         "module {} // c"};
   for (std::string_view text : texts) {

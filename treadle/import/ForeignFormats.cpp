@@ -37,13 +37,13 @@ constexpr const char *programFix =
     "jax.export, and PyTorch's modules go to treadle.from_fx";
 
 /// Recognizes a format by its bytes.
-struct Magic {
+struct FileSignature {
   size_t offset;
   StringRef bytes; // at that offset
   StringRef what, fix;
 };
 
-constexpr Magic magics[] = {
+constexpr FileSignature magics[] = {
     {0, "\x89HDF\r\n\x1a\n", "HDF5, the format of Keras's .h5 files", kerasFix},
     {4, "TFL3", "a model of TensorFlow Lite (.tflite)", originFix},
     {0, "GGUF", "weights in GGUF", weightsFix},
@@ -143,7 +143,7 @@ bool isPickle(StringRef content) {
 
 std::optional<std::string> foreignFormat(std::string_view path, std::string_view bytes) {
   StringRef content(bytes), name = llvm::sys::path::filename(path);
-  for (const Magic &magic : magics)
+  for (const FileSignature &magic : magics)
     if (content.drop_front(std::min(magic.offset, content.size())).starts_with(magic.bytes))
       return text(magic.what, magic.fix);
   if (content.starts_with("PK\x03\x04"))

@@ -31,7 +31,7 @@ public:
   MissingValues(MLIRContext &context, StringRef body) : context(context), body(body) {}
 
   std::string run() {
-    for (unsigned i = 0; i < 2 * mostArguments && learn(); ++i)
+    for (unsigned i = 0; i < 2 * mostArguments && discover(); ++i)
       ;
     return text();
   }
@@ -45,7 +45,7 @@ private:
   }
 
   /// Returns whether the parse revealed a new value or type.
-  bool learn() {
+  bool discover() {
     std::string program = text(), message;
     Location place = UnknownLoc::get(&context);
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
@@ -104,7 +104,7 @@ bool isFragment(std::string_view text) {
   return text.size() <= largestFragment && rest.starts_with("%");
 }
 
-std::string asMain(MLIRContext &context, std::string_view fragment) {
+std::string wrapInMain(MLIRContext &context, std::string_view fragment) {
   return MissingValues(context, fragment).run();
 }
 

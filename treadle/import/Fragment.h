@@ -13,7 +13,7 @@ bool isFragment(std::string_view text);
 
 /// Wraps the fragment into @main, whose arguments are the undefined values in the order of their
 /// first uses. The dialects of its operations must be loaded.
-std::string asMain(mlir::MLIRContext &context, std::string_view fragment);
+std::string wrapInMain(mlir::MLIRContext &context, std::string_view fragment);
 
 /// Makes @main return all unused values.
 void returnUnused(mlir::ModuleOp module);

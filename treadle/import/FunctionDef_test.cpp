@@ -1,5 +1,5 @@
 // Tests functions of the library: instantiated and generic ones, and all errors.
-#include "treadle/import/ImportTest.h"
+#include "treadle/testing/ImportTest.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -65,7 +65,7 @@ TEST_F(FunctionTest, ACallHasTheTypesOfItsFunction) {
   EXPECT_EQ(nodes["call"].results()[0].getType(), nodes["a"].results()[0].getType());
 }
 
-TEST_F(FunctionTest, AGradientStandsOnItsFunction) {
+TEST_F(FunctionTest, AGradientIsAnAttributeOfItsFunction) {
   std::string text(twice);
   text.insert(text.rfind('}'), "gradient { function_name: 'Twice' gradient_func: 'TwiceGrad' }");
   import(text);
@@ -169,7 +169,7 @@ std::string nameOf(const testing::TestParamInfo<Malformed> &info) { return info.
 
 INSTANTIATE_TEST_SUITE_P(Functions, MalformedFunction, testing::ValuesIn(functions), nameOf);
 
-TEST_F(FunctionTest, TwoFunctionsOfOneName) {
+TEST_F(FunctionTest, DuplicateFunctionNames) {
   EXPECT_EQ(errorOf("library { function { signature { name: 'F' } } "
                     "function { signature { name: 'F' } } }"),
             "function 'F' is given twice in the library; names must be unique, rename one of them");

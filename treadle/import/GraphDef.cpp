@@ -1,9 +1,9 @@
 // Imports GraphDefs in binary and text form.
 #include "treadle/import/GraphDef.h"
 
-#include "treadle/import/Faults.h"
 #include "treadle/import/FunctionDef.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/import/NodeErrorCollector.h"
 #include "treadle/import/TextForm.h"
 #include "treadle/import/UnknownFields.h"
 #include "treadle/import/WireFields.h"
@@ -61,7 +61,7 @@ public:
     Expected<void> outcome = nodes->finish();
     nodes.reset();
     for (const pb::FunctionDef &function : header.library().function()) {
-      if (!outcome && !Faults::note(outcome.error()))
+      if (!outcome && !NodeErrorCollector::note(outcome.error()))
         break;
       Expected<tfg::FuncOp> func = importFunctionDef(state, *module, function);
       if (func)
@@ -129,28 +129,29 @@ private:
 };
 
 /// The fields of a serialized GraphDef; nodes remain serialized.
-struct Parts {
+struct SplitGraphDef {
   std::vector<std::string_view> nodes;
   pb::GraphDef header;
 };
 
-Unexpected notAGraph(std::string_view what) {
+Unexpected malformedGraphDef(std::string_view what) {
   return Unexpected(invalidArgument("the bytes don't parse as a GraphDef: ", what,
                                     "; expected a serialized GraphDef, whole and not compressed"));
 }
 
 /// Parses all fields except the nodes, whose bytes it collects.
-Expected<void> split(std::string_view bytes, Parts &parts) {
-  Expected<WireFields> fields = takeFields(bytes, pb::GraphDef::kNodeFieldNumber);
+Expected<void> split(std::string_view bytes, SplitGraphDef &parts) {
+  Expected<WireFields> fields = splitFields(bytes, pb::GraphDef::kNodeFieldNumber);
   if (!fields)
-    return notAGraph(fields.error().message);
+    return malformedGraphDef(fields.error().message);
   parts.nodes = std::move(fields->taken);
   if (!parts.header.ParseFromString(fields->rest))
-    return notAGraph("its library, versions or debug info are damaged");
+    return malformedGraphDef("its library, versions or debug info are damaged");
   return {};
 }
 
-ImportedModule importParts(MLIRContext &context, const Parts &parts, const pb::OpList &ops) {
+ImportedModule importParts(MLIRContext &context, const SplitGraphDef &parts,
+                           const pb::OpList &ops) {
   GraphImporter importer(context, parts.header);
   TREADLE_TRY(importer.begin(ops));
   importer.reserve(parts.nodes.size());
@@ -158,7 +159,7 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts, const pb::O
   pb::NodeDef node;
   for (size_t i = 0; i < parts.nodes.size(); ++i) {
     if (!node.ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
-      return notAGraph(str("node ", i, " ('", node.name(), "') is damaged"));
+      return malformedGraphDef(str("node ", i, " ('", node.name(), "') is damaged"));
     TREADLE_TRY(importer.addNode(node));
   }
   return importer.end();
@@ -169,7 +170,7 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts, const pb::O
 ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes,
                                        const pb::OpList &ops) {
   google::protobuf::LogSilencer silencer;
-  Parts parts;
+  SplitGraphDef parts;
   TREADLE_TRY(split(bytes, parts));
   return importParts(context, parts, ops);
 }

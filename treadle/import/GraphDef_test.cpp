@@ -1,6 +1,6 @@
 // Tests the import of small graphs: nodes, edges, versions, damaged bytes.
-#include "treadle/import/ImportTest.h"
 #include "treadle/proto/graph.pb.h"
+#include "treadle/testing/ImportTest.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -143,14 +143,14 @@ TEST_F(DamagedGraph, CompressedBytes) {
             std::string::npos);
 }
 
-TEST_F(DamagedGraph, ANodeThatIsNone) {
+TEST_F(DamagedGraph, AMalformedNode) {
   EXPECT_EQ(
       errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
       "the bytes don't parse as a GraphDef: node 0 ('') is damaged; expected a serialized GraphDef"
       ", whole and not compressed");
 }
 
-TEST_F(DamagedGraph, ALibraryThatIsNone) {
+TEST_F(DamagedGraph, AMalformedLibrary) {
   EXPECT_EQ(errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
             "the bytes don't parse as a GraphDef: its library, versions or debug info are damaged; "
             "expected "

@@ -43,9 +43,9 @@ SmallVector<StringAttr> graphdef::parametersOf(tfg::FuncOp generic) {
 namespace {
 
 /// One function under construction.
-class Instance {
+class InstanceBuilder {
 public:
-  Instance(ImportState &state, tfg::FuncOp generic, DictionaryAttr attrs)
+  InstanceBuilder(ImportState &state, tfg::FuncOp generic, DictionaryAttr attrs)
       : state(state), generic(generic), builder(generic->getContext()) {
     for (StringAttr parameter : parametersOf(generic))
       if (Attribute value = attrs.get(parameter))
@@ -346,7 +346,7 @@ Instantiator::Instantiator(ModuleOp module) : state(module.getContext()) {
 
 Expected<tfg::FuncOp> Instantiator::instantiate(tfg::FuncOp generic, DictionaryAttr attrs,
                                                 StringRef name) {
-  Expected<tfg::FuncOp> made = Instance(state, generic, attrs).make(name);
+  Expected<tfg::FuncOp> made = InstanceBuilder(state, generic, attrs).make(name);
   if (!made)
     return Unexpected(Error{made.error().code, str("function '", generic.getName().str(),
                                                    "': ", made.error().message)});

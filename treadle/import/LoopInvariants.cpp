@@ -36,7 +36,7 @@ static bool collectEnters(Value predicate, llvm::SetVector<Operation *> &enters)
   return isCarried;
 }
 
-SmallVector<EnterOp> treadle::graphdef::findForgottenConstants(GraphOp graph) {
+SmallVector<EnterOp> treadle::graphdef::findNonconstantInvariants(GraphOp graph) {
   // A loop has one Switch for each of its variables, all with the same predicate.
   llvm::SetVector<Value> predicates;
   for (auto op : graph.getEntry().getOps<SwitchOp>())

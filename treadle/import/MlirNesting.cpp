@@ -32,7 +32,7 @@ public:
 
 private:
   /// The nesting depth and text size of an alias's value.
-  struct Extent {
+  struct AliasExtent {
     uint64_t depth = 0, size = 0;
   };
 
@@ -100,7 +100,7 @@ private:
       use(known->second);
   }
 
-  void use(const Extent &used) {
+  void use(const AliasExtent &used) {
     extent.depth = std::max(extent.depth, brackets.size() + used.depth);
     extent.size += used.size;
     if (extent.depth > deepestAliases)
@@ -142,10 +142,10 @@ private:
   size_t at = 0;
   std::vector<char> brackets;                 // the closing brackets of the open ones
   size_t affineDepth = none, affineBegin = 0; // the map or set around `at`
-  llvm::StringMap<Extent> aliases;
+  llvm::StringMap<AliasExtent> aliases;
   StringRef defined; // the alias whose definition this is
   size_t definedAt = 0;
-  Extent extent;
+  AliasExtent extent;
   std::string problem;
 };
 

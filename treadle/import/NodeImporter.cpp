@@ -3,8 +3,8 @@
 
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/import/Cycles.h"
-#include "treadle/import/Faults.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/import/NodeErrorCollector.h"
 #include "treadle/import/UnknownFields.h"
 
 #include "mlir/IR/Builders.h"
@@ -39,7 +39,7 @@ std::string elementText(Type type) {
 }
 
 /// Whether an op of this name would collide with an operation that isn't a node.
-bool isTaken(StringRef op) {
+bool isReservedOpName(StringRef op) {
   return op == tfg::GraphOp::getOperationName().drop_front(4) ||
          op == tfg::FuncOp::getOperationName().drop_front(4) ||
          op == tfg::ReturnOp::getOperationName().drop_front(4) ||
@@ -58,13 +58,13 @@ NodeImporter::NodeImporter(ImportState &state, Block &block, Scope scope, String
     : state(state), block(block), scope(scope), function(function) {
   OperationState stateOfStandIn(state.location, "tfg._standin");
   stateOfStandIn.addTypes(state.dialect->controlType);
-  standIn = Operation::create(stateOfStandIn);
+  placeholderOp = Operation::create(stateOfStandIn);
 }
 
 NodeImporter::~NodeImporter() {
   // Uses remain only if the import failed.
-  standIn->dropAllUses();
-  standIn->destroy();
+  placeholderOp->dropAllUses();
+  placeholderOp->destroy();
 }
 
 // --- names --------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ static Error noSuchOutput(const Endpoint &endpoint, tfg::Node producer, unsigned
 
 Expected<unsigned> NodeImporter::resultIndex(const Endpoint &endpoint, const Producer &producer) {
   tfg::Node node(producer.op);
-  OpSignatures::Range range{0, producer.op->getNumResults() - 1};
+  OpSignatures::OutputRange range{0, producer.op->getNumResults() - 1};
   if (!endpoint.output.empty()) {
     auto named = state.signatures.outputRange(*producer.signature, node.attrs(), endpoint.output);
     if (!named)
@@ -345,11 +345,11 @@ Expected<void> NodeImporter::checkInputCount(const OpSignature &signature, size_
 
 // --- nodes --------------------------------------------------------------------------------------
 
-Expected<void> NodeImporter::noted(Error error) {
+Expected<void> NodeImporter::recorded(Error error) {
   Error told = error;
   if (!function.empty())
     told.message = str("function '", text(function), "': ", error.message);
-  if (!Faults::note(told))
+  if (!NodeErrorCollector::note(told))
     return Unexpected(std::move(error));
   if (!firstFault)
     firstFault = std::move(error);
@@ -361,7 +361,7 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   Expected<void> added = importNode(node);
   if (added)
     return added;
-  TREADLE_TRY(noted(std::move(added.error())));
+  TREADLE_TRY(recorded(std::move(added.error())));
   pending.resize(firstPending);
   // A node with an unknown op gets all outputs that its users refer to.
   pb::NodeDef other;
@@ -375,7 +375,7 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
   auto fail = [&](const Error &error) {
     return Unexpected(Error(error).atNode(node.name(), node.op()));
   };
-  if (node.op().empty() || isTaken(node.op()) || node.op().find('\0') != std::string::npos)
+  if (node.op().empty() || isReservedOpName(node.op()) || node.op().find('\0') != std::string::npos)
     return Unexpected(invalidArgument("node '", node.name(), "': its op is '", node.op(),
                                       "', expected the name of an op"));
   TREADLE_TRY(checkName(node.name(), node.op()));
@@ -405,7 +405,7 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
         return fail(Error{ok.error().code, str("input ", index, " ", ok.error().message)});
     } else if (value) {
       pending.push_back({nullptr, index, input, expected});
-      *value = standIn->getResult(0);
+      *value = placeholderOp->getResult(0);
     } else {
       return fail(Error{value.error().code, str("input ", index, " ", value.error().message)});
     }
@@ -420,7 +420,7 @@ Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
                                     /*properties=*/nullptr, /*successors=*/{},
                                     /*numRegions=*/0);
   block.push_back(op);
-  for (Pending &entry : llvm::MutableArrayRef(pending).drop_front(firstPending))
+  for (PendingOperand &entry : llvm::MutableArrayRef(pending).drop_front(firstPending))
     entry.user = op;
   Producer producer;
   producer.op = op;
@@ -445,8 +445,8 @@ void NodeImporter::nameOutputs(Operation *op, const OpSignature &signature) {
 
 Expected<void> NodeImporter::addReturn(ArrayRef<Return> data, ArrayRef<Return> control,
                                        ArrayAttr controlAttrs) {
-  SmallVector<Value> dataValues(data.size(), standIn->getResult(0));
-  SmallVector<Value> controlValues(control.size(), standIn->getResult(0));
+  SmallVector<Value> dataValues(data.size(), placeholderOp->getResult(0));
+  SmallVector<Value> controlValues(control.size(), placeholderOp->getResult(0));
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   auto returnOp =
       tfg::ReturnOp::create(builder, state.location, dataValues, controlValues, controlAttrs);
@@ -481,7 +481,7 @@ void NodeImporter::rebuild(unsigned id, const UnknownOutputs &outputs) {
 }
 
 /// An output of an unknown op has the type that its first user expects; kernels rely on it.
-void NodeImporter::noteType(StringRef source, Type wanted) {
+void NodeImporter::recordType(StringRef source, Type wanted) {
   auto tensor = dyn_cast_or_null<TensorType>(wanted);
   std::optional<Endpoint> endpoint = parseEndpoint(source);
   if (!tensor || !endpoint || endpoint->isControl || tf_type::isReference(tensor.getElementType()))
@@ -502,22 +502,22 @@ Expected<void> NodeImporter::countUnknownOutputs() {
   if (unknownOutputs.empty())
     return {};
   // Each resolution records the outputs that it needs.
-  for (const Pending &entry : pending) {
+  for (const PendingOperand &entry : pending) {
     Expected<Value> value = resolve(entry.source, /*isLast=*/true);
     if (value)
-      noteType(entry.source, entry.expected);
+      recordType(entry.source, entry.expected);
     else
-      TREADLE_TRY(noted(atUser(entry.user, entry.operand, value.error())));
+      TREADLE_TRY(recorded(atUser(entry.user, entry.operand, value.error())));
   }
   for (const auto &[id, outputs] : unknownOutputs)
     rebuild(id, outputs);
-  for (Pending &entry : pending)
+  for (PendingOperand &entry : pending)
     if (auto it = rebuilt.find(entry.user); it != rebuilt.end())
       entry.user = it->second;
   return {};
 }
 
-Expected<void> NodeImporter::connect(const Pending &entry) {
+Expected<void> NodeImporter::connect(const PendingOperand &entry) {
   Expected<Value> value = resolve(entry.source, /*isLast=*/true);
   if (!value)
     return Unexpected(atUser(entry.user, entry.operand, value.error()));
@@ -529,14 +529,14 @@ Expected<void> NodeImporter::connect(const Pending &entry) {
 
 Expected<void> NodeImporter::finish() {
   TREADLE_TRY(countUnknownOutputs());
-  for (const Pending &entry : pending)
+  for (const PendingOperand &entry : pending)
     if (Expected<void> connected = connect(entry); !connected)
-      TREADLE_TRY(noted(std::move(connected.error())));
+      TREADLE_TRY(recorded(std::move(connected.error())));
   if (firstFault)
     return Unexpected(std::move(*firstFault));
   // Without a forward reference there is no cycle.
-  bool hasForwardEdge =
-      llvm::any_of(pending, [](const Pending &entry) { return !isa<tfg::ReturnOp>(entry.user); });
+  bool hasForwardEdge = llvm::any_of(
+      pending, [](const PendingOperand &entry) { return !isa<tfg::ReturnOp>(entry.user); });
   pending.clear();
   return hasForwardEdge ? checkCycles(block, state.signatures) : Expected<void>();
 }

@@ -68,8 +68,9 @@ public:
 
 private:
   Expected<void> importNode(const pb::NodeDef &node);
-  /// If Faults collects errors, records the error, which finish() returns; otherwise returns it.
-  Expected<void> noted(Error error);
+  /// If NodeErrorCollector collects errors, records the error, which finish() returns; otherwise
+  /// returns it.
+  Expected<void> recorded(Error error);
 
   /// A node or argument that inputs refer to.
   struct Producer {
@@ -78,7 +79,7 @@ private:
     const OpSignature *signature = nullptr;
   };
   /// An operand whose producer hasn't been imported yet.
-  struct Pending {
+  struct PendingOperand {
     mlir::Operation *user;
     unsigned operand;
     std::string source;
@@ -110,9 +111,9 @@ private:
 
   void nameOutputs(mlir::Operation *op, const OpSignature &signature);
   Expected<void> countUnknownOutputs();
-  void noteType(llvm::StringRef source, mlir::Type wanted);
+  void recordType(llvm::StringRef source, mlir::Type wanted);
   void rebuild(unsigned producer, const UnknownOutputs &outputs);
-  Expected<void> connect(const Pending &pending);
+  Expected<void> connect(const PendingOperand &pending);
   Error atUser(mlir::Operation *user, unsigned operand, Error error);
 
   ImportState &state;
@@ -122,7 +123,7 @@ private:
 
   std::vector<Producer> producers;
   llvm::DenseMap<llvm::CachedHashStringRef, unsigned> names;
-  std::vector<Pending> pending;
+  std::vector<PendingOperand> pending;
   std::optional<Error> firstFault;
   llvm::DenseMap<unsigned, UnknownOutputs> unknownOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> rebuilt;
@@ -131,7 +132,7 @@ private:
   llvm::DenseMap<Pick, mlir::Value> picked;
 
   /// A placeholder for values that don't exist yet.
-  mlir::Operation *standIn;
+  mlir::Operation *placeholderOp;
   // Buffers for the current node, reused for all nodes.
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Type> inputTypes, resultTypes;

@@ -1,5 +1,5 @@
 // Tests every error of a graph's node: one message, which names the node.
-#include "treadle/import/ImportTest.h"
+#include "treadle/testing/ImportTest.h"
 
 using namespace treadle;
 

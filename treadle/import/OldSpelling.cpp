@@ -12,7 +12,7 @@ namespace treadle {
 namespace {
 
 /// Returns the current name of an std operation whose other syntax is unchanged.
-StringRef todaysName(StringRef name) {
+StringRef currentName(StringRef name) {
   static const llvm::StringMap<StringRef> names = {
       {"func", "func.func"},          {"br", "cf.br"},
       {"cond_br", "cf.cond_br"},      {"switch", "cf.switch"},
@@ -35,9 +35,9 @@ StringRef todaysName(StringRef name) {
 }
 
 /// Scans a text word by word, skipping strings and comments.
-class Respelling {
+class SpellingUpdater {
 public:
-  explicit Respelling(StringRef text) : text(text) {}
+  explicit SpellingUpdater(StringRef text) : text(text) {}
 
   std::string run() {
     while (at < text.size())
@@ -107,11 +107,11 @@ private:
 
   bool isOld(StringRef &name) const {
     if (name.consume_front("std."))
-      return !todaysName(name).empty();
+      return !currentName(name).empty();
     if (name == "builtin.func")
       return name.consume_front("builtin.");
     // Ops of func need no dialect prefix in a function.
-    StringRef today = todaysName(name), rest = text.substr(at).ltrim(" \t");
+    StringRef today = currentName(name), rest = text.substr(at).ltrim(" \t");
     bool isAttribute = rest.starts_with("=");
     if (today.empty() || isAttribute || (today.starts_with("func.") && name != "func"))
       return false;
@@ -122,7 +122,7 @@ private:
   }
 
   static std::string newName(StringRef name) {
-    StringRef today = todaysName(name);
+    StringRef today = currentName(name);
     return today.empty() ? ("std." + name).str() : today.str();
   }
 
@@ -151,6 +151,6 @@ private:
 
 } // namespace
 
-std::string withTodaysSpelling(std::string_view text) { return Respelling(text).run(); }
+std::string withCurrentSpelling(std::string_view text) { return SpellingUpdater(text).run(); }
 
 } // namespace treadle

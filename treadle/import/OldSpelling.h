@@ -8,6 +8,6 @@ namespace treadle {
 
 /// Returns the text with the current names for `func`, `br`, `cond_br` and other ops that were
 /// written with `std.` or without a dialect. Line breaks and other text are preserved.
-std::string withTodaysSpelling(std::string_view text);
+std::string withCurrentSpelling(std::string_view text);
 
 } // namespace treadle

@@ -356,28 +356,28 @@ std::optional<unsigned> OpSignatures::outputSize(const OpSignature &signature, c
   return number ? std::optional<unsigned>(*number) : std::nullopt;
 }
 
-std::optional<OpSignatures::Range> OpSignatures::outputRange(const OpSignature &signature,
-                                                             Attrs attrs, StringRef name) {
+std::optional<OpSignatures::OutputRange> OpSignatures::outputRange(const OpSignature &signature,
+                                                                   Attrs attrs, StringRef name) {
   unsigned begin = 0;
   for (const ArgSpec &arg : signature.outputs) {
     std::optional<unsigned> size = outputSize(signature, arg, attrs);
     if (!size)
       return std::nullopt;
     if (arg.name == name)
-      return Range{begin, *size};
+      return OutputRange{begin, *size};
     begin += *size;
   }
   return std::nullopt;
 }
 
-std::optional<OpSignatures::Place> OpSignatures::outputAt(const OpSignature &signature, Attrs attrs,
-                                                          unsigned index) {
+std::optional<OpSignatures::OutputPosition> OpSignatures::outputAt(const OpSignature &signature,
+                                                                   Attrs attrs, unsigned index) {
   for (const ArgSpec &arg : signature.outputs) {
     std::optional<unsigned> size = outputSize(signature, arg, attrs);
     if (!size)
       return std::nullopt;
     if (index < *size)
-      return Place{arg.name, index};
+      return OutputPosition{arg.name, index};
     index -= *size;
   }
   return std::nullopt;

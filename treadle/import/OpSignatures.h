@@ -47,7 +47,7 @@ struct ArgSpec {
 
 /// The signature of an op or function.
 struct OpSignature {
-  /// Where the definition was found. Model: in the file.
+  /// The source of the definition. Model: the file.
   enum class Origin { Table, Library, Model, Unknown };
 
   OpSignature(mlir::OperationName name, Origin origin) : name(name), origin(origin) {}
@@ -87,18 +87,19 @@ public:
 
   /// The first result and the number of results of output `name`; nullopt if the op has no such
   /// output.
-  struct Range {
+  struct OutputRange {
     unsigned begin, size;
   };
-  std::optional<Range> outputRange(const OpSignature &signature, Attrs attrs, llvm::StringRef name);
+  std::optional<OutputRange> outputRange(const OpSignature &signature, Attrs attrs,
+                                         llvm::StringRef name);
 
   /// The output that result `index` of a node belongs to, and the position in it; nullopt if the op
   /// has fewer results.
-  struct Place {
+  struct OutputPosition {
     mlir::StringAttr output;
     unsigned index;
   };
-  std::optional<Place> outputAt(const OpSignature &signature, Attrs attrs, unsigned index);
+  std::optional<OutputPosition> outputAt(const OpSignature &signature, Attrs attrs, unsigned index);
 
 private:
   void add(const pb::OpDef &def, OpSignature::Origin origin);

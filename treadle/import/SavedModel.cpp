@@ -95,7 +95,7 @@ ImportedModule importParts(MLIRContext &context, const pb::SavedModel &model,
   return module;
 }
 
-Unexpected notASavedModel() {
+Unexpected malformedSavedModel() {
   return Unexpected(invalidArgument("the bytes don't parse as a SavedModel: they are damaged, or "
                                     "not all there; expected a serialized "
                                     "SavedModel (saved_model.pb)"));
@@ -103,10 +103,10 @@ Unexpected notASavedModel() {
 
 /// Parses all fields except the graph, whose nodes are most of the bytes and are read one by one.
 Expected<MetaGraph> readMetaGraph(std::string_view bytes) {
-  WireFields fields = TREADLE_TRY(takeFields(bytes, pb::MetaGraphDef::kGraphDefFieldNumber));
+  WireFields fields = TREADLE_TRY(splitFields(bytes, pb::MetaGraphDef::kGraphDefFieldNumber));
   MetaGraph meta;
   if (!meta.message.ParseFromString(fields.rest))
-    return notASavedModel();
+    return malformedSavedModel();
   meta.graphBytes = std::move(fields.taken);
   return meta;
 }
@@ -124,15 +124,15 @@ ImportedModule treadle::importSavedModel(MLIRContext &context, pb::SavedModel &&
 
 ImportedModule treadle::importSavedModel(MLIRContext &context, std::string_view bytes) {
   google::protobuf::LogSilencer silencer;
-  Expected<WireFields> fields = takeFields(bytes, pb::SavedModel::kMetaGraphsFieldNumber);
+  Expected<WireFields> fields = splitFields(bytes, pb::SavedModel::kMetaGraphsFieldNumber);
   pb::SavedModel model;
   if (!fields || !model.ParseFromString(fields->rest))
-    return notASavedModel();
+    return malformedSavedModel();
   std::vector<MetaGraph> metas;
   for (std::string_view one : fields->taken) {
     Expected<MetaGraph> meta = readMetaGraph(one);
     if (!meta)
-      return notASavedModel();
+      return malformedSavedModel();
     metas.push_back(std::move(*meta));
   }
   return importParts(context, model, std::move(metas));

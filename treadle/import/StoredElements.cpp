@@ -31,9 +31,9 @@ DenseElementsAttr denseBools(ShapedType type, ArrayRef<char> bytes) {
 }
 
 /// Loads the elements of one operation's attributes.
-class Elements {
+class ElementLoader {
 public:
-  explicit Elements(Operation *op) : op(op) {}
+  explicit ElementLoader(Operation *op) : op(op) {}
 
   LogicalResult take() {
     for (NamedAttribute attr : op->getAttrDictionary()) {
@@ -113,7 +113,7 @@ private:
 
 } // namespace
 
-LogicalResult treadle::takeStoredElements(ModuleOp module) {
-  return failure(
-      module.walk([](Operation *op) { return WalkResult(Elements(op).take()); }).wasInterrupted());
+LogicalResult treadle::loadStoredElements(ModuleOp module) {
+  return failure(module.walk([](Operation *op) { return WalkResult(ElementLoader(op).take()); })
+                     .wasInterrupted());
 }

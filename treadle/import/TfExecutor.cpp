@@ -71,7 +71,7 @@ LogicalResult FunctionReader::check() {
 }
 
 /// Emits a remark for each loop whose Enters became constant.
-static void tellOfConstants(ArrayRef<tfe::EnterOp> enters, const TfBodyReader &body) {
+static void emitConstantRemarks(ArrayRef<tfe::EnterOp> enters, const TfBodyReader &body) {
   llvm::MapVector<StringAttr, SmallVector<tfe::EnterOp>> loops;
   for (tfe::EnterOp enter : enters)
     loops[enter.getFrameNameAttr()].push_back(enter);
@@ -107,13 +107,13 @@ LogicalResult FunctionReader::readBody(TfBodyReader &body, Results &results) {
     results.data = body.dataOf(end->getOperands());
     return success();
   }
-  SmallVector<tfe::EnterOp> forgotten = findForgottenConstants(graph);
+  SmallVector<tfe::EnterOp> forgotten = findNonconstantInvariants(graph);
   llvm::erase_if(forgotten, [](tfe::EnterOp enter) { return enter->hasAttr(notConstantKey); });
   for (tfe::EnterOp enter : forgotten)
     enter.setIsConstant(true);
   if (failed(body.readGraph(graph)))
     return failure();
-  tellOfConstants(forgotten, body);
+  emitConstantRemarks(forgotten, body);
   ValueRange fetched = graph.getFetch().getFetches();
   for (auto [from, to] : llvm::zip(graph.getResults(), body.dataOf(fetched)))
     body.map(from, to);

@@ -86,7 +86,7 @@ static SmallVector<Type> dataTypes(TypeRange types) {
 void TfBodyReader::readControlFlow(Operation *op) {
   SmallVector<Type> inputs = dataTypes(op->getOperandTypes());
   SmallVector<Type> outputs = dataTypes(op->getResultTypes());
-  NodeParts parts = takeApart(op, inputs, outputs, functions);
+  NodeParts parts = nodePartsOf(op, inputs, outputs, functions);
   tfg::Node node = addNode(std::move(parts), op->getLoc(), dataOf(op->getOperands()),
                            tokensOf(op->getOperands()), outputs);
   auto result = node.results().begin();
@@ -175,7 +175,7 @@ LogicalResult TfBodyReader::readOp(Operation *op, ValueRange control, tfg::Node 
     return op->emitError("unimplemented: op '")
            << op->getName() << "' has regions; the tf operations with supported regions are "
            << "tf.IfRegion, tf.CaseRegion, tf.WhileRegion";
-  NodeParts parts = takeApart(op, op->getOperandTypes(), op->getResultTypes(), functions);
+  NodeParts parts = nodePartsOf(op, op->getOperandTypes(), op->getResultTypes(), functions);
   node = addNode(std::move(parts), op->getLoc(), dataOf(op->getOperands()), control,
                  op->getResultTypes());
   for (auto [from, to] : llvm::zip(op->getResults(), node.results()))
@@ -246,7 +246,7 @@ void TfBodyReader::readEmptyIsland(tfe::IslandOp island) {
     return;
   }
   TypeRange types = island.getOutputs().getTypes();
-  NodeParts parts = takeApart(island, types, types, functions);
+  NodeParts parts = nodePartsOf(island, types, types, functions);
   parts.op = data.empty() ? "NoOp" : "IdentityN";
   parts.name = name;
   if (!data.empty())

@@ -28,7 +28,7 @@ bool isForeign(StringRef op, StringRef key) {
 
 } // namespace
 
-bool graphdef::hasStatelessTwin(StringRef op) {
+bool graphdef::hasStatelessVariant(StringRef op) {
   const OpDef *def = lookupOp(op);
   return def && StringRef(def->statelessTwin()) == ("Stateless" + op).str();
 }
@@ -165,8 +165,8 @@ static std::string opOf(Operation *op, TypeRange outputs) {
   return name.str();
 }
 
-NodeParts graphdef::takeApart(Operation *op, TypeRange inputs, TypeRange outputs,
-                              const llvm::StringSet<> &functions) {
+NodeParts graphdef::nodePartsOf(Operation *op, TypeRange inputs, TypeRange outputs,
+                                const llvm::StringSet<> &functions) {
   MLIRContext *context = op->getContext();
   auto *dialect = context->getOrLoadDialect<tfg::TfgDialect>();
   NamedAttrList stated = allAttrs(op);
@@ -177,7 +177,7 @@ NodeParts graphdef::takeApart(Operation *op, TypeRange inputs, TypeRange outputs
   NodeParts parts;
   parts.op = opOf(op, outputs);
   if (auto isStateless = dyn_cast_or_null<BoolAttr>(stated.get(statelessKey));
-      isStateless && hasStatelessTwin(parts.op)) {
+      isStateless && hasStatelessVariant(parts.op)) {
     stated.erase(statelessKey);
     if (isStateless.getValue())
       parts.op = "Stateless" + parts.op;

@@ -32,7 +32,7 @@ inline constexpr llvm::StringLiteral orderKey = "_mlir_order";
 inline constexpr llvm::StringLiteral legacyCallOp = "LegacyCall";
 
 /// Whether the op and another one differ only in `is_stateless`: If and StatelessIf.
-bool hasStatelessTwin(llvm::StringRef op);
+bool hasStatelessVariant(llvm::StringRef op);
 
 /// Returns the tf_executor operation for a v1 control flow op that corresponds one-to-one: "Switch"
 /// for Switch and RefSwitch. Empty for other ops.
@@ -70,7 +70,7 @@ struct NodeParts {
 /// Reads an operation of tf or a node operation of tf_executor. `functions` are the names of the
 /// module's functions, which shadow ops. Adds the attributes that the types determine. `inputs` and
 /// `outputs` are the types of the data inputs and outputs.
-NodeParts takeApart(mlir::Operation *op, mlir::TypeRange inputs, mlir::TypeRange outputs,
-                    const llvm::StringSet<> &functions);
+NodeParts nodePartsOf(mlir::Operation *op, mlir::TypeRange inputs, mlir::TypeRange outputs,
+                      const llvm::StringSet<> &functions);
 
 } // namespace treadle::graphdef

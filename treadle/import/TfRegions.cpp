@@ -14,21 +14,22 @@ using namespace treadle;
 namespace {
 
 /// An operation with regions, and its equivalent with functions.
-struct Form {
+struct RegionOpForm {
   StringLiteral regions, functional;
   /// The attributes for the functions; a single one holds a list of them.
   SmallVector<StringRef, 2> keys;
   bool isLoop = false;
 };
 
-const Form *formOf(Operation *op) {
-  static const Form forms[] = {
+const RegionOpForm *formOf(Operation *op) {
+  static const RegionOpForm forms[] = {
       {"tf.IfRegion", "tf.If", {"then_branch", "else_branch"}},
       {"tf.CaseRegion", "tf.Case", {"branches"}},
       {"tf.WhileRegion", "tf.While", {"cond", "body"}, true},
   };
-  const Form *form = llvm::find_if(
-      forms, [&](const Form &form) { return op->getName().getStringRef() == form.regions; });
+  const RegionOpForm *form = llvm::find_if(forms, [&](const RegionOpForm &form) {
+    return op->getName().getStringRef() == form.regions;
+  });
   return form == std::end(forms) ? nullptr : form;
 }
 
@@ -37,7 +38,7 @@ bool isYield(Operation &op) { return op.getName().getStringRef() == "tf.Yield"; 
 /// Converts one operation.
 class RegionOutliner {
 public:
-  RegionOutliner(Operation *op, const Form &form, SymbolTable &symbols)
+  RegionOutliner(Operation *op, const RegionOpForm &form, SymbolTable &symbols)
       : op(op), form(form), symbols(symbols), builder(op) {}
 
   LogicalResult run() {
@@ -154,7 +155,7 @@ private:
   }
 
   Operation *op;
-  const Form &form;
+  const RegionOpForm &form;
   SymbolTable &symbols;
   OpBuilder builder;
   llvm::SetVector<Value> captures;
@@ -164,9 +165,9 @@ private:
 
 LogicalResult graphdef::outlineTfRegions(ModuleOp module) {
   // Inner ones first: their captures are captures of the outer ones too.
-  SmallVector<std::pair<Operation *, const Form *>> found;
+  SmallVector<std::pair<Operation *, const RegionOpForm *>> found;
   module.walk([&](Operation *op) {
-    if (const Form *form = formOf(op))
+    if (const RegionOpForm *form = formOf(op))
       found.emplace_back(op, form);
   });
   if (found.empty())

@@ -22,7 +22,7 @@ struct WireFields {
 };
 
 /// InvalidArgument, with the position, for damaged or truncated bytes.
-inline Expected<WireFields> takeFields(std::string_view bytes, int number) {
+inline Expected<WireFields> splitFields(std::string_view bytes, int number) {
   using google::protobuf::internal::WireFormatLite;
   const uint32_t taken = WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   if (bytes.size() > INT32_MAX)

@@ -1,7 +1,7 @@
 // Copies of elements that depend only on the element size: contiguous, and between any two strided
 // layouts.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/products/TurnedMatrix.h"
+#include "treadle/kernels/products/TransposeFloats.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -36,12 +36,12 @@ struct Layout {
       dst.push(1);
       src.push(1);
     }
-    bringRowsTogether();
+    moveContiguousDimInward();
   }
 
   /// If the innermost dimension of the result is strided in the source, moves the dimension that is
   /// contiguous in the source next to it. The order of the other dimensions doesn't matter.
-  void bringRowsTogether() {
+  void moveContiguousDimInward() {
     size_t last = dims.size() - 1;
     if (dst[last] != 1 || src[last] <= 1)
       return;
@@ -75,10 +75,10 @@ void copyTransposed(T *dst, const T *src, int64_t rows, int64_t columns, int64_t
     const int64_t width = rows < side ? widest : side;
     for (int64_t r = 0; r < rows; r += height)
       for (int64_t c = 0; c < columns; c += width)
-        turnMatrix(reinterpret_cast<const float *>(src + c * srcColumnStride + r), srcColumnStride,
-                   std::min(width, columns - c), std::min(height, rows - r),
-                   reinterpret_cast<float *>(dst + r * dstRowStride + c),
-                   [&](int64_t row) { return row * dstRowStride; });
+        transposeFloats(reinterpret_cast<const float *>(src + c * srcColumnStride + r),
+                        srcColumnStride, std::min(width, columns - c), std::min(height, rows - r),
+                        reinterpret_cast<float *>(dst + r * dstRowStride + c),
+                        [&](int64_t row) { return row * dstRowStride; });
     return;
   }
   for (int64_t r0 = 0; r0 < rows; r0 += side)

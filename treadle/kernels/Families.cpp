@@ -1,7 +1,7 @@
 #include "treadle/kernels/Families.h"
 
 #include "treadle/kernels/KernelLevels.h"
-#include "treadle/runtime/SameOps.h"
+#include "treadle/runtime/OpAliases.h"
 #include "treadle/tensor/Error.h"
 
 #include <algorithm>
@@ -24,18 +24,18 @@ constexpr KernelLevel kernelLevels[] = {
 
 /// Calls `visit(baseline, best, level)` for each kernel table: the version for all processors, and
 /// the version of the highest level up to `highest` that has one. Runs no code of any level.
-template <typename Visit> void forEachFamily(InstructionSet highest, const Visit &visit) {
+template <typename Visit> void forEachKernelTable(InstructionSet highest, const Visit &visit) {
   for (size_t i = 0; i < std::size(compiledFamilies); ++i) {
-    const KernelFamily &everybodys = compiledFamilies[i];
-    const KernelFamily *best = &everybodys;
+    const KernelFamily &baselineFamily = compiledFamilies[i];
+    const KernelFamily *best = &baselineFamily;
     InstructionSet of = InstructionSet::X86_64_V2;
     for (const KernelLevel &level : kernelLevels)
       if (level.families && level.set <= highest)
-        if (const KernelFamily &own = (*level.families)[i]; own.table != everybodys.table) {
+        if (const KernelFamily &own = (*level.families)[i]; own.table != baselineFamily.table) {
           best = &own;
           of = level.set;
         }
-    visit(everybodys, *best, of);
+    visit(baselineFamily, *best, of);
   }
 }
 
@@ -43,22 +43,23 @@ template <typename Visit> void forEachFamily(InstructionSet highest, const Visit
 
 std::vector<std::span<const KernelEntry>> kernelFamilies() {
   std::vector<std::span<const KernelEntry>> families;
-  forEachFamily(instructionSet(), [&](const KernelFamily &, const KernelFamily &best,
-                                      InstructionSet) { families.push_back(best.table()); });
+  forEachKernelTable(instructionSet(), [&](const KernelFamily &, const KernelFamily &best,
+                                           InstructionSet) { families.push_back(best.table()); });
   return families;
 }
 
 std::string kernelTableSymbol(std::string_view op, InstructionSet level) {
   std::string symbol;
-  forEachFamily(level, [&](const KernelFamily &everybodys, const KernelFamily &best,
-                           InstructionSet set) {
-    std::span<const KernelEntry> table = everybodys.table();
-    if (std::ranges::find(table, op, &KernelEntry::op) == table.end())
-      return;
-    std::string_view function = everybodys.function;
-    symbol = best.table == everybodys.table ? str("_ZN7treadle", function.size(), function, "Ev")
-                                            : str(instructionSetName(set), ".", function);
-  });
+  forEachKernelTable(
+      level, [&](const KernelFamily &baselineFamily, const KernelFamily &best, InstructionSet set) {
+        std::span<const KernelEntry> table = baselineFamily.table();
+        if (std::ranges::find(table, op, &KernelEntry::op) == table.end())
+          return;
+        std::string_view function = baselineFamily.function;
+        symbol = best.table == baselineFamily.table
+                     ? str("_ZN7treadle", function.size(), function, "Ev")
+                     : str(instructionSetName(set), ".", function);
+      });
   return symbol;
 }
 
@@ -70,7 +71,7 @@ const KernelRegistry &builtinKernels() {
     all->add(tensorFunctionKernels());
     all->add(rowFunctionKernels());
     all->add(datasetFunctionKernels());
-    addSameOps(*all);
+    addOpAliases(*all);
     return all;
   }();
   return *registry;

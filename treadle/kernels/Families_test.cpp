@@ -11,7 +11,7 @@
 namespace treadle {
 namespace {
 
-TEST(Families, EachKernelIsOfAnOpAndTheOnlyOne) {
+TEST(Families, EachKernelHasAnOpAndIsUnique) {
   std::set<std::string_view> seen;
   for (std::span<const KernelEntry> family : kernelFamilies())
     for (const KernelEntry &entry : family) {
@@ -34,7 +34,7 @@ TEST(Families, EachElementwiseOpHasAKernel) {
 
 // ctest runs these tests once for each level, and skips those that the processor lacks by this
 // error.
-TEST(Families, AreOfTheLevelThatIsAskedFor) {
+TEST(Families, HaveTheRequestedLevel) {
   const auto &request = requestedInstructionSet();
   ASSERT_TRUE(request) << request.error().message;
   bool hasHotKernels = false;

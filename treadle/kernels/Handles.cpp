@@ -77,7 +77,7 @@ Tensor makeHandle(Ref<Resource> resource) {
   return handle;
 }
 
-Tensor anotherHandle(const Tensor &handle) {
+Tensor shareHandle(const Tensor &handle) {
   if (handle.isRef())
     return makeRefTensor(Ref<Variable>::share(&refVariable(handle)));
   if (handle.dtype() == DType::Resource && handle.count() == 1)

@@ -49,7 +49,7 @@ template <typename T> T *resourceInput(OpContext &ctx, int i) {
 
 /// Returns a handle to the same object with a reference count of its own; `handle` itself if it is
 /// a string.
-Tensor anotherHandle(const Tensor &handle);
+Tensor shareHandle(const Tensor &handle);
 
 /// The handle that an op returns in every run of a session, looked up only once per thread: state
 /// of ops such as VarHandleOp. Thread-safe.
@@ -61,12 +61,12 @@ public:
   /// Returns the handle made by `make`, cached for this session until a resource is removed from
   /// it.
   template <typename Make> Tensor get(const ResourceManager &manager, Make &&make) const {
-    if (auto own = slots.tryTake(); own && own->isGood(manager))
+    if (auto own = slots.tryTake(); own && own->isCurrent(manager))
       return own->handle;
     Known found = find(manager, make);
     if (!found.handle)
       return {};
-    found.handle = anotherHandle(found.handle);
+    found.handle = shareHandle(found.handle);
     if (auto own = slots.tryTake())
       *own = found;
     return found.handle;
@@ -78,7 +78,7 @@ private:
     const ResourceManager *owner = nullptr;
     uint64_t generation = 0;
 
-    bool isGood(const ResourceManager &manager) const {
+    bool isCurrent(const ResourceManager &manager) const {
       return handle && owner == &manager && generation == manager.generation();
     }
   };
@@ -86,7 +86,7 @@ private:
   template <typename Make> Known find(const ResourceManager &manager, Make &&make) const {
     std::lock_guard lock(mutex);
     uint64_t now = manager.generation();
-    if (!known.isGood(manager))
+    if (!known.isCurrent(manager))
       known = {make(), &manager, now};
     return known;
   }

@@ -1,9 +1,9 @@
 // Handles of all forms refer to the same objects.
 #include "treadle/kernels/Handles.h"
 
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <thread>
 
@@ -25,7 +25,7 @@ Resource *behind(Tensor handle) {
   return found;
 }
 
-TEST(Handles, everyFormLeadsToItsObject) {
+TEST(Handles, everyFormRefersToItsObject) {
   auto variable = object();
   ResourceName name{"", "shared"};
   Tensor resource = makeHandleFor(DType::Resource, false, variable, name);
@@ -37,7 +37,7 @@ TEST(Handles, everyFormLeadsToItsObject) {
   EXPECT_EQ(values<std::string>(text), (std::vector<std::string>{"localhost", "shared"}));
 }
 
-TEST(Handles, aCopyOfTheTextWillDoWhileTheNameIsClear) {
+TEST(Handles, aCopyOfTheTextWorksIfTheNameIsUnambiguous) {
   auto variable = object(), other = object();
   Tensor handle = makeHandleFor(DType::String, false, variable, ResourceName{"", "copied"});
   Tensor copy = *handle.clone();
@@ -52,7 +52,7 @@ TEST(Handles, aCopyOfTheTextWillDoWhileTheNameIsClear) {
   EXPECT_EQ(behind(copy), nullptr);
 }
 
-TEST(Handles, objectsWithoutANameAreToldApart) {
+TEST(Handles, objectsWithoutANameAreDistinct) {
   auto a = object(), b = object();
   Tensor first = makeHandleFor(DType::String, false, a, "stack");
   Tensor second = makeHandleFor(DType::String, false, b, "stack");
@@ -78,20 +78,20 @@ TEST(Handles, anObjectLivesAsLongAsItsHandle) {
   EXPECT_TRUE(variable->isUnique());
 }
 
-TEST(Handles, anotherHandleIsCountedByItself) {
+TEST(Handles, sharedHandlesHaveTheirOwnReferenceCount) {
   auto variable = object();
   Tensor resource = makeHandleFor(DType::Resource, false, variable, ResourceName{"", "shared"});
   Tensor reference = makeRefTensor(variable);
   for (const Tensor *handle : {&resource, &reference}) {
-    Tensor other = anotherHandle(*handle);
+    Tensor other = shareHandle(*handle);
     EXPECT_TRUE(handle->get()->references == 1 && other.get()->references == 1);
     EXPECT_EQ(other.isRef(), handle->isRef());
   }
-  EXPECT_EQ(behind(anotherHandle(resource)), variable.get());
-  EXPECT_EQ(&refVariable(anotherHandle(reference)), variable.get());
+  EXPECT_EQ(behind(shareHandle(resource)), variable.get());
+  EXPECT_EQ(&refVariable(shareHandle(reference)), variable.get());
 }
 
-TEST(Handles, aCachedHandleIsLookedUpOnceAndUntilSomethingIsRemoved) {
+TEST(Handles, cachedHandlesAreLookedUpOnceUntilARemoval) {
   ResourceManager manager;
   CachedHandle cached;
   int lookups = 0;
@@ -111,7 +111,7 @@ TEST(Handles, aCachedHandleIsLookedUpOnceAndUntilSomethingIsRemoved) {
   EXPECT_EQ(behind(fresh), manager.lookup<Variable>("", "v").get());
 }
 
-TEST(Handles, whatIsNoHandle) {
+TEST(Handles, invalidHandles) {
   EXPECT_EQ(behind(Tensor::makeScalar(DType::Resource)), nullptr);
   EXPECT_EQ(behind(vec<std::string>({"", "nobody"})), nullptr);
   EXPECT_EQ(behind(vec<std::string>({"one"})), nullptr);

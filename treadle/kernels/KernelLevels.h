@@ -8,7 +8,7 @@
 // anything that runs at program start; the build fails if it does.
 #pragma once
 
-#include "treadle/kernels/Rooms.h"
+#include "treadle/kernels/AllFamilies.h"
 
 // TREADLE_KERNEL_LEVEL(LEVEL) for each level, lowest first.
 #define TREADLE_KERNEL_LEVEL(level)                                                                \

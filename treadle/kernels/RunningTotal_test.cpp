@@ -1,7 +1,7 @@
 #include "treadle/kernels/RunningTotal.h"
 
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/VectorProduct.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 #include <limits>

@@ -164,11 +164,11 @@ Unexpected malformed() {
 
 } // namespace
 
-std::string serializedTensor(const Tensor &tensor, TextPlace place) {
+std::string serializeTensorProto(const Tensor &tensor, StringEncoding place) {
   std::string out;
   putNumber(out, dtypeField, static_cast<uint64_t>(tensor.dtype()));
   putBytes(out, shapeField, shapeMessage(tensor.dims()));
-  if (tensor.dtype() == DType::String && place == TextPlace::Listed)
+  if (tensor.dtype() == DType::String && place == StringEncoding::Listed)
     for (const std::string &text : tensor.values<std::string>())
       putBytes(out, textField, text);
   else if (tensor.dtype() == DType::String)
@@ -178,7 +178,7 @@ std::string serializedTensor(const Tensor &tensor, TextPlace place) {
   return out;
 }
 
-std::string listedElementsOf(const Tensor &tensor) {
+std::string serializeElements(const Tensor &tensor) {
   std::string out, packed;
   if (tensor.dtype() == DType::String) {
     for (const std::string &text : tensor.values<std::string>())
@@ -196,7 +196,7 @@ std::string listedElementsOf(const Tensor &tensor) {
   return out;
 }
 
-Expected<Tensor> parsedTensor(std::string_view bytes) {
+Expected<Tensor> parseTensorProto(std::string_view bytes) {
   Fields found = readTensorFields(bytes);
   if (!found.isGood)
     return malformed();

@@ -20,7 +20,7 @@ std::optional<Tensor> cast(OpContext &ctx, const Tensor &from, DType to) {
   return out ? std::optional(std::move(out->front())) : std::nullopt;
 }
 
-struct InFloats {
+struct WidenedState {
   InnerKernel inner;
   DType half;
 };
@@ -40,7 +40,7 @@ bool widenInputs(OpContext &ctx, DType half, std::vector<Tensor> &inputs) {
 
 void runWidened(OpContext &context) {
   Execution &ctx = Execution::of(context);
-  const auto &self = ctx.state<InFloats>();
+  const auto &self = ctx.state<WidenedState>();
   std::vector<Tensor> inputs;
   if (!widenInputs(ctx, self.half, inputs))
     return;
@@ -64,7 +64,7 @@ Expected<BoundKernel> bindWidened(BindFn bind, const BindContext &node) {
   std::vector<DType> inputs = widened(node.inputTypes), outputs = widened(node.outputTypes);
   BoundKernel inner =
       TREADLE_TRY(bind({node.node, node.op, node.attrs, inputs, outputs, node.device}));
-  BoundKernel bound = boundWith(runWidened, InFloats{InnerKernel(inner, inputs.size()), half});
+  BoundKernel bound = boundWith(runWidened, WidenedState{InnerKernel(inner, inputs.size()), half});
   bound.isExpensive = inner.isExpensive;
   return bound;
 }

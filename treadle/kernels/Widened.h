@@ -10,7 +10,7 @@ namespace treadle {
 Expected<BoundKernel> bindWidened(BindFn bind, const BindContext &node);
 
 /// Same, as an entry of a kernel table.
-template <BindFn bind> Expected<BoundKernel> bindAlsoHalves(const BindContext &node) {
+template <BindFn bind> Expected<BoundKernel> bindWithHalfFloats(const BindContext &node) {
   return bindWidened(bind, node);
 }
 

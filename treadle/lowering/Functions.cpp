@@ -11,7 +11,7 @@ namespace treadle {
 
 /// Whether the function, or one that it calls, contains an op that passes the test.
 template <typename Test>
-bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
+bool ModuleFunctions::containsOp(tfg::FuncOp function, Known &known, Test test) {
   if (!function || function->getRegion(0).empty())
     return false;
   std::string name = function.getName().str();
@@ -23,7 +23,7 @@ bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
     tfg::Node node(&op);
     found |= test(node);
     tfg::forEachCallee(node, [&](llvm::StringRef callee) {
-      found |= reaches(index.function(callee), known, test);
+      found |= containsOp(index.function(callee), known, test);
     });
   }
   known[name] = found;
@@ -32,13 +32,13 @@ bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
 
 bool ModuleFunctions::mayBlock(const std::string &function) {
   std::lock_guard lock(mutex);
-  return reaches(index.function(function), blocking,
-                 [](tfg::Node node) { return isBlockingOp(node.opType()); });
+  return containsOp(index.function(function), blocking,
+                    [](tfg::Node node) { return isBlockingOp(node.opType()); });
 }
 
 bool ModuleFunctions::waits(const std::string &function) {
   std::lock_guard lock(mutex);
-  return reaches(index.function(function), waiting, [this](tfg::Node node) {
+  return containsOp(index.function(function), waiting, [this](tfg::Node node) {
     auto token = node.attr<mlir::StringAttr>("token");
     const OpTraits *found =
         traits ? traits->find(node.opType(), token ? token.getValue() : "") : nullptr;
@@ -78,9 +78,9 @@ Expected<std::string> ModuleFunctions::gradientOf(const std::string &function) {
   return gradients->of(function).map([](tfg::FuncOp gradient) { return gradient.getName().str(); });
 }
 
-Expected<GraphSpec> ModuleFunctions::lowered(const ModuleIndex &index, Expected<NeededPart> part,
-                                             const Rewrite &how) {
-  return std::move(part).and_then([&](NeededPart body) {
+Expected<GraphSpec> ModuleFunctions::lowered(const ModuleIndex &index,
+                                             Expected<PrunedSubgraph> part, const Rewrite &how) {
+  return std::move(part).and_then([&](PrunedSubgraph body) {
     if (how)
       how(body, index, *this);
     return treadle::lower(index, body);
@@ -101,11 +101,11 @@ Expected<std::unique_ptr<Plan>> ModuleFunctions::planned(const std::string &func
 Expected<std::unique_ptr<Plan>> ModuleFunctions::planOf(tfg::FuncOp function,
                                                         const Rewrite &rewriteOwn) {
   return planned(function.getName().str(), ArgMode::Owned,
-                 lowered(index, neededPart(index, function), rewriteOwn));
+                 lowered(index, prunedSubgraph(index, function), rewriteOwn));
 }
 
 Expected<std::unique_ptr<Plan>> ModuleFunctions::build(const std::string &function, ArgMode mode,
-                                                       MakePart makePart) {
+                                                       MakeSubgraph makePart) {
   if (tfg::FuncOp op = index.function(function))
     return planned(function, mode, lowered(index, makePart(index, op), rewrite));
   Expected<GraphSpec> spec =
@@ -127,7 +127,7 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   }
   std::unique_ptr<Plan> built =
       TREADLE_TRY(build(function.name, mode, [&](const ModuleIndex &index, tfg::FuncOp op) {
-        return neededPart(index, op);
+        return prunedSubgraph(index, op);
       }));
   std::lock_guard lock(mutex);
   // If another thread has inserted a plan meanwhile, that one is used.
@@ -144,8 +144,8 @@ Expected<SortOrder> ModuleFunctions::sortOrder(const std::string &comparator) {
   if (!keys.empty())
     order.keys =
         TREADLE_TRY(build(comparator, ArgMode::Owned,
-                          [&](const ModuleIndex &, tfg::FuncOp op) -> Expected<NeededPart> {
-                            return neededPart(op, keys);
+                          [&](const ModuleIndex &, tfg::FuncOp op) -> Expected<PrunedSubgraph> {
+                            return prunedSubgraph(op, keys);
                           }));
   return order;
 }

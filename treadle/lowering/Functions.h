@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Gradients.h"
-#include "treadle/lowering/NeededPart.h"
+#include "treadle/lowering/PrunedSubgraph.h"
 #include "treadle/runtime/Plan.h"
 
 #include <map>
@@ -39,18 +39,18 @@ public:
 
 private:
   using Known = std::unordered_map<std::string, bool>; // false while a function is being visited
-  template <typename Test> bool reaches(tfg::FuncOp function, Known &known, Test test);
+  template <typename Test> bool containsOp(tfg::FuncOp function, Known &known, Test test);
   /// Returns a function of the module or of the gradients; null if there is none.
   tfg::FuncOp find(llvm::StringRef function);
   /// Returns `find` as a callable.
   auto finder() {
     return [this](llvm::StringRef function) { return find(function); };
   }
-  using MakePart =
-      llvm::function_ref<Expected<NeededPart>(const ModuleIndex &, tfg::FuncOp function)>;
+  using MakeSubgraph =
+      llvm::function_ref<Expected<PrunedSubgraph>(const ModuleIndex &, tfg::FuncOp function)>;
   Expected<std::unique_ptr<Plan>> build(const std::string &function, ArgMode mode,
-                                        MakePart makePart);
-  Expected<GraphSpec> lowered(const ModuleIndex &index, Expected<NeededPart> part,
+                                        MakeSubgraph makePart);
+  Expected<GraphSpec> lowered(const ModuleIndex &index, Expected<PrunedSubgraph> part,
                               const Rewrite &how);
   Expected<std::unique_ptr<Plan>> planned(const std::string &function, ArgMode mode,
                                           Expected<GraphSpec> spec);

@@ -1,4 +1,4 @@
-#include "treadle/lowering/NeededPart.h"
+#include "treadle/lowering/PrunedSubgraph.h"
 
 #include "treadle/dialect/Regions.h"
 #include "treadle/import/Keywords.h"
@@ -40,7 +40,7 @@ namespace {
 // Converts the nodes of a subgraph in the order of its body, arguments first.
 class Lowering {
 public:
-  Lowering(const ModuleIndex &index, const NeededPart &part) : index(index), part(part) {}
+  Lowering(const ModuleIndex &index, const PrunedSubgraph &part) : index(index), part(part) {}
   Expected<GraphSpec> run();
 
 private:
@@ -55,7 +55,7 @@ private:
   void readReferencesForValues();
 
   const ModuleIndex &index;
-  const NeededPart &part;
+  const PrunedSubgraph &part;
   GraphSpec spec;
   llvm::DenseMap<mlir::Value, int32_t> arguments;
   llvm::DenseMap<mlir::Operation *, int32_t> numbers;
@@ -142,7 +142,7 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
 Expected<GraphSpec> Lowering::convertRegion(tfg::Node loop, unsigned number,
                                             mlir::ValueRange results) {
   mlir::Region &region = loop->getRegion(number);
-  NeededPart inner = part.inside(region.front());
+  PrunedSubgraph inner = part.inside(region.front());
   inner.name = loop.name().str();
   for (auto [i, value] : llvm::enumerate(tfg::dataArguments(region)))
     inner.addArgument(value, str("value ", i));
@@ -260,7 +260,7 @@ Expected<GraphSpec> Lowering::run() {
 
 } // namespace
 
-Expected<GraphSpec> lower(const ModuleIndex &index, const NeededPart &part) {
+Expected<GraphSpec> lower(const ModuleIndex &index, const PrunedSubgraph &part) {
   return Lowering(index, part).run();
 }
 

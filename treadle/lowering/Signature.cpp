@@ -9,14 +9,14 @@ namespace treadle {
 namespace {
 
 /// The number and dtype of the tensors of one argument; Invalid matches any dtype.
-struct Run {
+struct ArgumentTensors {
   size_t count = 0;
   DType dtype = DType::Invalid;
 };
 
 /// Returns nullopt if a required attribute is missing.
-std::optional<Run> runOf(const ArgDef &arg, const AttrMap &attrs) {
-  Run run{1, arg.type()};
+std::optional<ArgumentTensors> tensorsOf(const ArgDef &arg, const AttrMap &attrs) {
+  ArgumentTensors run{1, arg.type()};
   if (!arg.numberAttr().empty()) {
     Expected<int64_t> count = attrs.get<int64_t>(arg.numberAttr());
     if (!count || *count < 0)
@@ -29,10 +29,10 @@ std::optional<Run> runOf(const ArgDef &arg, const AttrMap &attrs) {
 }
 
 /// Checks the inputs or the outputs of a node, argument by argument.
-class Side {
+class SideChecker {
 public:
-  Side(std::string_view what, std::span<const ArgDef> args, const std::vector<ValueType> &found,
-       const AttrMap &attrs)
+  SideChecker(std::string_view what, std::span<const ArgDef> args,
+              const std::vector<ValueType> &found, const AttrMap &attrs)
       : what(what), args(args), found(found), attrs(attrs) {}
 
   Expected<void> check() {
@@ -50,7 +50,7 @@ public:
       }
       if (Expected<DType> stated = attrs.get<DType>(arg.typeAttr()))
         TREADLE_TRY(checkStated(arg.typeAttr(), *stated));
-      std::optional<Run> run = runOf(arg, attrs);
+      std::optional<ArgumentTensors> run = tensorsOf(arg, attrs);
       if (!run)
         return {};
       if (run->count > maxCount)
@@ -109,9 +109,9 @@ Expected<void> checkSignature(const NodeSpec &node) {
   const OpDef *def = node.isFunctionCall ? nullptr : lookupOp(node.op);
   if (!def)
     return {};
-  Expected<void> ok = Side("input", def->inputs(), node.inputTypes, node.attrs).check();
+  Expected<void> ok = SideChecker("input", def->inputs(), node.inputTypes, node.attrs).check();
   if (ok)
-    ok = Side("output", def->outputs(), node.outputTypes, node.attrs).check();
+    ok = SideChecker("output", def->outputs(), node.outputTypes, node.attrs).check();
   if (!ok)
     return Unexpected(std::move(ok.error()).atNode(node.name, node.op));
   return {};
@@ -126,7 +126,7 @@ std::vector<size_t> referencesForValues(const NodeSpec &node) {
   std::vector<size_t> found;
   size_t next = 0;
   for (const ArgDef &arg : def->inputs()) {
-    size_t end = next + runOf(arg, node.attrs).value_or(Run{1}).count;
+    size_t end = next + tensorsOf(arg, node.attrs).value_or(ArgumentTensors{1}).count;
     for (; next < std::min(end, node.inputTypes.size()); ++next)
       if (!arg.isRef() && node.inputTypes[next].isRef)
         found.push_back(next);

@@ -53,7 +53,7 @@ namespace {
 
 using Signature = Graph::Signature;
 
-Session::Feeds onlyNew(Session::Feeds feeds) {
+Session::Feeds consumable(Session::Feeds feeds) {
   std::ranges::sort(feeds, {}, &std::pair<std::string, Tensor>::first);
   auto same = std::ranges::unique(feeds, {}, &std::pair<std::string, Tensor>::first);
   feeds.erase(same.begin(), same.end());
@@ -61,7 +61,7 @@ Session::Feeds onlyNew(Session::Feeds feeds) {
 }
 
 /// Adds the failed action to an error message.
-Error during(const std::string &what, Error error) {
+Error withContext(const std::string &what, Error error) {
   error.message = str(what, ": ", error.message);
   return error;
 }
@@ -79,7 +79,7 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
     });
   mlir::OwningOpRef<mlir::ModuleOp> module = graph.impl->copy();
   return SavedModelFiles::of(module, tags).map([&](SavedModelFiles files) {
-    return std::pair(madeOf(graph, std::move(module)), std::move(files));
+    return std::pair(derivedGraph(graph, std::move(module)), std::move(files));
   });
 }
 
@@ -132,7 +132,7 @@ Session::Feeds Model::Impl::assetFeeds() const {
   Session::Feeds feeds;
   for (const SavedModelFiles::Asset &asset : assets)
     feeds.emplace_back(withOutput(asset.tensor), Tensor::scalarString(asset.path));
-  return onlyNew(std::move(feeds));
+  return consumable(std::move(feeds));
 }
 
 Expected<Tensor> Model::Impl::defaultOf(const Signature &signature, const std::string &key) const {
@@ -161,7 +161,8 @@ Expected<void> Model::Impl::restore() {
   }
   Session::Feeds feeds = assetFeeds();
   feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
-  return session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()}).map([](auto &&) {});
+  return session.run({}, consumable(std::move(feeds)), {saver.restore_op_name()}).map([](auto &&) {
+  });
 }
 
 /// The restore op accepts any shape that the checkpoint has.
@@ -197,7 +198,7 @@ Expected<void> Model::Impl::saveTo(const std::string &prefix) {
   feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
   FileAccess files = filesOf(session);
   files.grantPrefix(prefix); // granted to the caller's prefix, regardless of the model
-  return runWithFiles(session, files, {saver.save_tensor_name()}, onlyNew(std::move(feeds)), {})
+  return runWithFiles(session, files, {saver.save_tensor_name()}, consumable(std::move(feeds)), {})
       .map([](auto &&) {});
 }
 
@@ -207,7 +208,7 @@ Expected<Model> Model::load(const std::string &path, SessionOptions options,
   Graph graph = TREADLE_TRY(Graph::fromFile(path));
   Expected<Model> model = create(std::move(graph), std::move(options), tags);
   if (!model)
-    return Unexpected(during(path, std::move(model.error())));
+    return Unexpected(withContext(path, std::move(model.error())));
   return model;
 }
 
@@ -231,17 +232,17 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
   auto chosen = TREADLE_TRY(chooseMetaGraph(std::move(graph), tags));
   auto impl = std::make_shared<Impl>();
   impl->files = std::move(chosen.second);
-  impl->graph = TREADLE_TRY(withOneHandleEach(std::move(chosen.first), impl->files));
+  impl->graph = TREADLE_TRY(withUnifiedHandles(std::move(chosen.first), impl->files));
   impl->signatures = signaturesOf(impl->files.meta);
   auto assets = TREADLE_TRY(impl->files.assets());
   impl->assets = std::move(assets);
   Session session = TREADLE_TRY(Session::create(impl->graph, std::move(options)));
   impl->session = std::move(session);
   if (Expected<void> ok = impl->restore(); !ok)
-    return Unexpected(during("the variables can't be restored", std::move(ok.error())));
+    return Unexpected(withContext("the variables can't be restored", std::move(ok.error())));
   TREADLE_TRY(impl->checkVariables());
   if (Expected<void> ok = impl->initialize(); !ok)
-    return Unexpected(during("the model can't be initialized", std::move(ok.error())));
+    return Unexpected(withContext("the model can't be initialized", std::move(ok.error())));
   Model model;
   model.impl = std::move(impl);
   return model;

@@ -189,7 +189,7 @@ Expected<Tensor> readPlain(const Header &header, std::string_view data, DType dt
 }
 
 /// Returns one element of `S` or `U` without its zero padding.
-Expected<std::string> paddedText(const Header &header, std::string_view element) {
+Expected<std::string> withoutPadding(const Header &header, std::string_view element) {
   std::string out;
   if (header.kind == 'S')
     return std::string(element.substr(0, element.find_last_not_of('\0') + 1));
@@ -251,7 +251,7 @@ Expected<Tensor> readNpy(std::string_view bytes, DType expected) {
   Expected<Tensor> tensor = Tensor::make(DType::String, header.dims);
   SourceIndex source(header);
   for (int64_t i = 0; tensor && i < *count; ++i) {
-    auto text = TREADLE_TRY(paddedText(header, data.substr(source(i) * size, size)));
+    auto text = TREADLE_TRY(withoutPadding(header, data.substr(source(i) * size, size)));
     tensor->data<std::string>()[i] = std::move(text);
   }
   return tensor;
@@ -305,7 +305,7 @@ Expected<std::string> writeNpy(const Tensor &tensor) {
 
 // ---- files
 
-static Error fileError(const std::string &path, const char *what) {
+static Error systemError(const std::string &path, const char *what) {
   int number = errno;
   std::string message = str("'", path, "': ", what, ": ", std::strerror(number));
   return number == ENOENT || number == ENOTDIR ? notFound(message)
@@ -316,7 +316,7 @@ static Error fileError(const std::string &path, const char *what) {
 Expected<std::string> readFileBytes(const std::string &path) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file)
-    return Unexpected(fileError(path, "cannot be opened"));
+    return Unexpected(systemError(path, "cannot be opened"));
   std::string bytes;
   struct stat status = {};
   if (fstat(fileno(file.get()), &status) == 0) {
@@ -330,7 +330,7 @@ Expected<std::string> readFileBytes(const std::string &path) {
   while (size_t count = std::fread(buffer, 1, sizeof buffer, file.get()))
     bytes.append(buffer, count);
   if (std::ferror(file.get()))
-    return Unexpected(fileError(path, "cannot be read"));
+    return Unexpected(systemError(path, "cannot be read"));
   return bytes;
 }
 
@@ -344,17 +344,17 @@ static bool writeAll(const std::string &path, std::string_view bytes) {
 }
 
 // Whether `path` is a device, pipe or folder, which a rename must not replace.
-static bool isIrreplaceable(const std::string &path) {
+static bool mustWriteInPlace(const std::string &path) {
   struct stat status = {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 Expected<void> writeFileBytes(const std::string &path, std::string_view bytes) {
-  bool isDirect = isIrreplaceable(path);
+  bool isDirect = mustWriteInPlace(path);
   std::string written = isDirect ? path : str(path, ".partial-", getpid());
   if (writeAll(written, bytes) && (isDirect || std::rename(written.c_str(), path.c_str()) == 0))
     return {};
-  Error error = fileError(path, "cannot be written");
+  Error error = systemError(path, "cannot be written");
   if (!isDirect)
     std::remove(written.c_str());
   return Unexpected(std::move(error));

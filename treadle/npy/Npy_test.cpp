@@ -121,7 +121,7 @@ TEST(Npy, unnamedElementsNeedADtype) {
   EXPECT_EQ(readNpy(file, DType::Float32).error().code, Code::Unimplemented);
 }
 
-TEST(Npy, writesWhatItReads) {
+TEST(Npy, roundTripsArrays) {
   std::vector<int64_t> numbers = {1, -2, 3};
   Tensor strings = *Tensor::make(DType::String, {2, 1});
   strings.data<std::string>()[0] = "long";

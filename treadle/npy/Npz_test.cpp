@@ -82,7 +82,7 @@ Error readError(const Packed &packed) {
 
 } // namespace
 
-TEST(Npz, writesWhatItReads) {
+TEST(Npz, roundTripsArrays) {
   NamedTensors arrays = someArrays();
   Expected<NpzFile> file = NpzFile::fromBytes(*writeNpz(arrays));
   ASSERT_TRUE(file) << file.error().message;

@@ -8,16 +8,16 @@
 namespace treadle {
 namespace {
 
-struct Value {
+struct PickleValue {
   enum Kind : uint8_t { Opaque, Text, List, Tuple, Mark } kind = Opaque;
   std::string text;
-  std::vector<std::shared_ptr<Value>> items;
+  std::vector<std::shared_ptr<PickleValue>> items;
 };
-using Ref = std::shared_ptr<Value>;
+using Ref = std::shared_ptr<PickleValue>;
 
-class Machine {
+class PickleMachine {
 public:
-  explicit Machine(std::string_view bytes) : bytes(bytes) {}
+  explicit PickleMachine(std::string_view bytes) : bytes(bytes) {}
   Expected<std::vector<std::string>> run();
 
 private:
@@ -38,7 +38,9 @@ private:
   bool readText(size_t lengthBytes);
   bool skip(size_t count);
   bool skipLine();
-  void push(Value::Kind kind) { push(std::make_shared<Value>(Value{kind, {}, {}})); }
+  void push(PickleValue::Kind kind) {
+    push(std::make_shared<PickleValue>(PickleValue{kind, {}, {}}));
+  }
   void push(Ref value) { stack.push_back(std::move(value)); }
   /// Replaces the top `count` values by one opaque value.
   bool replaceTop(size_t count);
@@ -56,7 +58,7 @@ private:
   bool isDone = false;
 };
 
-bool Machine::read(size_t count, uint64_t &number) {
+bool PickleMachine::read(size_t count, uint64_t &number) {
   if (bytes.size() - at < count)
     return failDamaged();
   number = 0;
@@ -66,25 +68,26 @@ bool Machine::read(size_t count, uint64_t &number) {
   return true;
 }
 
-bool Machine::skip(size_t count) {
+bool PickleMachine::skip(size_t count) {
   if (bytes.size() - at < count)
     return failDamaged();
   at += count;
   return true;
 }
 
-bool Machine::readText(size_t lengthBytes) {
+bool PickleMachine::readText(size_t lengthBytes) {
   uint64_t length = 0;
   if (!read(lengthBytes, length))
     return false;
   size_t start = at;
   if (!skip(length))
     return false;
-  push(std::make_shared<Value>(Value{Value::Text, std::string(bytes.substr(start, length)), {}}));
+  push(std::make_shared<PickleValue>(
+      PickleValue{PickleValue::Text, std::string(bytes.substr(start, length)), {}}));
   return true;
 }
 
-bool Machine::skipLine() {
+bool PickleMachine::skipLine() {
   size_t end = bytes.find('\n', at);
   if (end == bytes.npos)
     return failDamaged();
@@ -92,17 +95,17 @@ bool Machine::skipLine() {
   return true;
 }
 
-bool Machine::replaceTop(size_t count) {
+bool PickleMachine::replaceTop(size_t count) {
   if (stack.size() < count)
     return failDamaged();
   stack.resize(stack.size() - count);
-  push(Value::Opaque);
+  push(PickleValue::Opaque);
   return true;
 }
 
-bool Machine::popToMark(std::vector<Ref> &items) {
+bool PickleMachine::popToMark(std::vector<Ref> &items) {
   size_t mark = stack.size();
-  while (mark && stack[mark - 1]->kind != Value::Mark)
+  while (mark && stack[mark - 1]->kind != PickleValue::Mark)
     --mark;
   if (!mark)
     return failDamaged();
@@ -111,27 +114,27 @@ bool Machine::popToMark(std::vector<Ref> &items) {
   return true;
 }
 
-bool Machine::collectTuple(size_t count) {
+bool PickleMachine::collectTuple(size_t count) {
   if (stack.size() < count)
     return failDamaged();
-  auto tuple = std::make_shared<Value>(Value{Value::Tuple, {}, {}});
+  auto tuple = std::make_shared<PickleValue>(PickleValue{PickleValue::Tuple, {}, {}});
   tuple->items.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
   // Nested tuples hold no elements, and deep nesting would overflow the stack.
   for (Ref &item : tuple->items)
-    if (item->kind == Value::Tuple)
-      item = std::make_shared<Value>();
+    if (item->kind == PickleValue::Tuple)
+      item = std::make_shared<PickleValue>();
   stack.resize(stack.size() - count);
   push(std::move(tuple));
   return true;
 }
 
-bool Machine::append(std::vector<Ref> items) {
-  if (stack.empty() || stack.back()->kind != Value::List)
+bool PickleMachine::append(std::vector<Ref> items) {
+  if (stack.empty() || stack.back()->kind != PickleValue::List)
     return failDamaged();
   // A list that contains a container (perhaps itself) isn't a list of strings, and could be a
   // cycle.
   for (Ref &item : items) {
-    if (item->kind != Value::Text)
+    if (item->kind != PickleValue::Text)
       return fail(unimplemented(
           "object array: has elements other than bytes or str; only strings can be read"));
     stack.back()->items.push_back(std::move(item));
@@ -139,33 +142,33 @@ bool Machine::append(std::vector<Ref> items) {
   return true;
 }
 
-bool Machine::build() {
+bool PickleMachine::build() {
   if (stack.size() < 2)
     return failDamaged();
   Ref state = std::move(stack.back());
   stack.pop_back();
   // An array's state is (version, shape, dtype, whether in Fortran order, elements).
-  if (state->kind == Value::Tuple && state->items.size() == 5 &&
-      state->items[4]->kind == Value::List)
+  if (state->kind == PickleValue::Tuple && state->items.size() == 5 &&
+      state->items[4]->kind == PickleValue::List)
     elements = state->items[4];
   return true;
 }
 
-bool Machine::recall(uint64_t index) {
+bool PickleMachine::recall(uint64_t index) {
   if (index >= memo.size() || !memo[index])
     return failDamaged();
   push(memo[index]);
   return true;
 }
 
-bool Machine::stepContainer(char op) {
+bool PickleMachine::stepContainer(char op) {
   std::vector<Ref> items;
   switch (op) {
   case '(':
-    push(Value::Mark);
+    push(PickleValue::Mark);
     return true;
   case ']':
-    push(Value::List);
+    push(PickleValue::List);
     return true;
   case ')':
     return collectTuple(0);
@@ -192,7 +195,7 @@ bool Machine::stepContainer(char op) {
   }
 }
 
-bool Machine::stepMemo(char op) {
+bool PickleMachine::stepMemo(char op) {
   uint64_t index = memo.size();
   bool isStore = op == '\x94' || op == 'q' || op == 'r';
   if (op != '\x94' && !read(op == 'q' || op == 'h' ? 1 : 4, index))
@@ -207,7 +210,7 @@ bool Machine::stepMemo(char op) {
   return true;
 }
 
-bool Machine::step() {
+bool PickleMachine::step() {
   if (at >= bytes.size())
     return failDamaged();
   switch (char op = bytes[at++]) {
@@ -219,7 +222,7 @@ bool Machine::step() {
     isDone = true;
     return false;
   case 'c':
-    push(Value::Opaque);
+    push(PickleValue::Opaque);
     return skipLine() && skipLine();
   case '\x93':
   case 'R':
@@ -229,16 +232,16 @@ bool Machine::step() {
   case 'N':
   case '\x88':
   case '\x89':
-    push(Value::Opaque);
+    push(PickleValue::Opaque);
     return true;
   case 'K':
-    push(Value::Opaque);
+    push(PickleValue::Opaque);
     return skip(1);
   case 'M':
-    push(Value::Opaque);
+    push(PickleValue::Opaque);
     return skip(2);
   case 'J':
-    push(Value::Opaque);
+    push(PickleValue::Opaque);
     return skip(4);
   case 'C':
   case '\x8c':
@@ -260,7 +263,7 @@ bool Machine::step() {
   }
 }
 
-Expected<std::vector<std::string>> Machine::run() {
+Expected<std::vector<std::string>> PickleMachine::run() {
   while (step()) {
   }
   if (!isDone)
@@ -271,7 +274,7 @@ Expected<std::vector<std::string>> Machine::run() {
 }
 
 /// The pickle may store a string once that occurs many times in the array.
-Expected<std::vector<std::string>> Machine::copyTexts() const {
+Expected<std::vector<std::string>> PickleMachine::copyTexts() const {
   constexpr size_t alwaysAllowed = 64 << 20, mostTimes = 256;
   size_t left = alwaysAllowed + mostTimes * bytes.size();
   std::vector<std::string> texts;
@@ -288,7 +291,7 @@ Expected<std::vector<std::string>> Machine::copyTexts() const {
 } // namespace
 
 Expected<std::vector<std::string>> readPickledStrings(std::string_view pickle) {
-  return Machine(pickle).run();
+  return PickleMachine(pickle).run();
 }
 
 } // namespace treadle

@@ -1,7 +1,7 @@
 // compileToObject: compiles functions of a graph, specialized for classes of shapes.
 #include "treadle/Compile.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/Needed.h"
 #include "treadle/graph/VariableName.h"
 #include "treadle/object_files/VariableReads.h"
 #include "treadle/session/Pipelines.h"
@@ -31,7 +31,7 @@ namespace {
 using Values = std::vector<std::pair<std::string, Graph::Value>>;
 
 /// A function to compile, with the user's names of its inputs and outputs.
-struct Wanted {
+struct FunctionSpec {
   std::string symbol, title;
   Values inputs, outputs;
 
@@ -98,7 +98,7 @@ PartialShape shapeOfType(Type type) {
 }
 
 /// Returns the graph's shape, with unknown dimensions as inferred by compilation.
-PartialShape withKnown(PartialShape stated, const PartialShape &compiled) {
+PartialShape refineShape(PartialShape stated, const PartialShape &compiled) {
   if (!stated.hasRank || !compiled.hasRank || stated.dims.size() != compiled.dims.size())
     return compiled.hasRank ? compiled : stated;
   for (auto [dim, known] : llvm::zip(stated.dims, compiled.dims))
@@ -142,7 +142,7 @@ Expected<Values> valuesNamed(const ModuleIndex &index, const std::vector<std::st
 Expected<std::vector<std::string>> placeholdersFor(const Graph &graph,
                                                    const std::vector<std::string> &fetches) {
   const ModuleIndex &index = graph.impl->index();
-  return neededBy(index, fetches).map([&](const std::set<Operation *> &needed) {
+  return dependenciesOf(index, fetches).map([&](const std::set<Operation *> &needed) {
     std::vector<std::string> names;
     for (const Graph::Value &input : graph.inputs())
       if (tfg::Node node = index.node(StringRef(input.name).split(':').first);
@@ -152,7 +152,7 @@ Expected<std::vector<std::string>> placeholdersFor(const Graph &graph,
   });
 }
 
-Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options) {
+Expected<FunctionSpec> specOfGraph(const Graph &graph, const ObjectOptions &options) {
   std::vector<std::string> fetches = options.fetches, feeds = options.feeds;
   if (fetches.empty())
     for (const Graph::Value &output : graph.outputs())
@@ -160,19 +160,19 @@ Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options)
   if (fetches.empty())
     return Unexpected(
         invalidArgument("the graph has no output that can be compiled; choose one with --fetch"));
-  Wanted wanted{options.name + "_run", options.name, {}, {}};
+  FunctionSpec spec{options.name + "_run", options.name, {}, {}};
   Values outputs = TREADLE_TRY(valuesNamed(graph.impl->index(), fetches));
-  wanted.outputs = std::move(outputs);
+  spec.outputs = std::move(outputs);
   if (feeds.empty()) {
     std::vector<std::string> needed = TREADLE_TRY(placeholdersFor(graph, fetches));
     feeds = std::move(needed);
   }
   Values inputs = TREADLE_TRY(valuesNamed(graph.impl->index(), feeds));
-  wanted.inputs = std::move(inputs);
-  return wanted;
+  spec.inputs = std::move(inputs);
+  return spec;
 }
 
-Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOptions &options) {
+Expected<std::vector<FunctionSpec>> specsOfModel(const Model &model, const ObjectOptions &options) {
   std::vector<std::string> names = options.signatures;
   if (names.empty())
     for (const Graph::Signature &signature : model.signatures())
@@ -180,7 +180,7 @@ Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOpti
   if (names.empty())
     return Unexpected(
         invalidArgument("the model has no signatures; choose what to compile with --fetch"));
-  std::vector<Wanted> all;
+  std::vector<FunctionSpec> all;
   llvm::StringSet<> taken;
   for (const std::string &name : names) {
     const Graph::Signature *signature = TREADLE_TRY(model.signature(name));
@@ -192,20 +192,20 @@ Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOpti
 
 // --- checks ------------------------------------------------------------------------------------
 
-Expected<void> checkValues(const Wanted &wanted, const Values &values, const char *what) {
+Expected<void> checkValues(const FunctionSpec &spec, const Values &values, const char *what) {
   for (const auto &[key, value] : values) {
     bool isPlain = value.dtype != DType::String && value.dtype != DType::Resource &&
                    value.dtype != DType::Variant && dtypeSize(value.dtype) != 0;
     if (!isPlain)
-      return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title, "' is ",
+      return Unexpected(unimplemented(what, " '", key, "' of '", spec.title, "' is ",
                                       dtypeName(value.dtype), ", which C functions don't support"));
   }
   return {};
 }
 
 /// Returns the node with the actual effects: the node itself, or one in a function that it calls.
-tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const ModuleIndex &index,
-                   int depth = 0) {
+tfg::Node nodeWithEffects(tfg::Node node, const tfg::EffectAnalysis &effects,
+                          const ModuleIndex &index, int depth = 0) {
   auto writes = [&](tfg::Node inner) {
     return llvm::any_of(effects.of(inner), [](tfg::Effect effect) { return effect.writes; });
   };
@@ -217,7 +217,7 @@ tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const Mod
         return;
       for (Operation &op : function.getEntry().without_terminator())
         if (!found && tfg::Node::isNode(&op) && writes(tfg::Node(&op)))
-          found = writerIn(tfg::Node(&op), effects, index, depth + 1);
+          found = nodeWithEffects(tfg::Node(&op), effects, index, depth + 1);
     });
   return found ? found : node;
 }
@@ -250,7 +250,7 @@ Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleInd
       return Unexpected(invalidArgument("it is not an input of the function; add it to --feed")
                             .atNode(node.name().str(), node.opType().str()));
     if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {
-      tfg::Node writer = writerIn(node, effects, index);
+      tfg::Node writer = nodeWithEffects(node, effects, index);
       if (!lookupOp(writer.opType()) && !index.function(writer.opType()))
         return Unexpected(unknownOp(writer));
       return Unexpected(
@@ -268,9 +268,9 @@ using Dimension = std::pair<uint32_t, uint32_t>; // of an input
 
 /// Returns the set of unknown dimensions that are 1 in each variant. The last variant handles all
 /// shapes, except broadcasting of dimensions that turn out to be 1.
-std::vector<std::vector<Dimension>> variantsFor(const Wanted &wanted) {
+std::vector<std::vector<Dimension>> variantsFor(const FunctionSpec &spec) {
   std::vector<Dimension> unknown;
-  for (const auto &[i, input] : llvm::enumerate(wanted.inputs))
+  for (const auto &[i, input] : llvm::enumerate(spec.inputs))
     for (const auto &[d, dim] : llvm::enumerate(input.second.dims))
       if (dim < 0)
         unknown.emplace_back(i, d);
@@ -287,10 +287,10 @@ std::vector<std::vector<Dimension>> variantsFor(const Wanted &wanted) {
   return variants;
 }
 
-std::vector<codegen::ArgumentClass> classesFor(const Wanted &wanted,
+std::vector<codegen::ArgumentClass> classesFor(const FunctionSpec &spec,
                                                const std::vector<Dimension> &ones) {
   std::vector<codegen::ArgumentClass> classes;
-  for (const auto &[key, value] : wanted.inputs) {
+  for (const auto &[key, value] : spec.inputs) {
     codegen::ArgumentClass one{value.dtype, value.hasRank, {}};
     for (int64_t dim : value.dims)
       one.sizes.push_back(dim == 1 ? 1 : one.any);
@@ -330,11 +330,11 @@ class Compilation {
 public:
   Compilation(const Session &session, bool fastMath) : session(session), fastMath(fastMath) {}
 
-  Expected<codegen::ObjectFunction> compile(const Wanted &wanted);
+  Expected<codegen::ObjectFunction> compile(const FunctionSpec &spec);
 
 private:
-  Expected<tfg::FuncOp> lift(const Wanted &wanted);
-  Expected<codegen::TensorProgram> translate(tfg::FuncOp function, const Wanted &wanted,
+  Expected<tfg::FuncOp> lift(const FunctionSpec &spec);
+  Expected<codegen::TensorProgram> translate(tfg::FuncOp function, const FunctionSpec &spec,
                                              const std::vector<Dimension> &ones);
 
   const Session &session;
@@ -347,11 +347,11 @@ private:
 };
 
 /// Extracts a function with these inputs and outputs from a copy of the graph.
-Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
+Expected<tfg::FuncOp> Compilation::lift(const FunctionSpec &spec) {
   modules.push_back(session.graph().impl->copy());
   SmallVector<ModuleOp> models = metaGraphs(*modules.back());
   ModuleOp module = models.empty() ? *modules.back() : models.front();
-  Request request = wanted.request();
+  Request request = spec.request();
   std::string names;
   for (const auto &[what, values] :
        {std::pair("feeds", &request.feeds), std::pair("fetches", &request.fetches)})
@@ -374,7 +374,8 @@ Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
   return checkNodes(module, function, *index).map([&] { return function; });
 }
 
-Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, const Wanted &wanted,
+Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function,
+                                                        const FunctionSpec &spec,
                                                         const std::vector<Dimension> &ones) {
   codegen::TranslationOptions options;
   options.maxUnrolled = maxUnrolled;
@@ -382,22 +383,21 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, co
   options.variable = [&](tfg::Node node) { return variableOf(node, variables); };
   codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
   contexts.push_back(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED));
-  return codegen::translate(function, classesFor(wanted, ones), find, *contexts.back(), options)
+  return codegen::translate(function, classesFor(spec, ones), find, *contexts.back(), options)
       .and_then([](codegen::TensorProgram program) -> Expected<codegen::TensorProgram> {
         TREADLE_TRY(checkKernels(program.tables));
         return program;
       });
 }
 
-Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
-  for (auto [what, values] :
-       {std::pair("input", &wanted.inputs), std::pair("output", &wanted.outputs)})
-    TREADLE_TRY(checkValues(wanted, *values, what));
-  tfg::FuncOp lifted = TREADLE_TRY(lift(wanted));
+Expected<codegen::ObjectFunction> Compilation::compile(const FunctionSpec &spec) {
+  for (auto [what, values] : {std::pair("input", &spec.inputs), std::pair("output", &spec.outputs)})
+    TREADLE_TRY(checkValues(spec, *values, what));
+  tfg::FuncOp lifted = TREADLE_TRY(lift(spec));
   codegen::ObjectFunction made{
-      wanted.symbol, wanted.title, objectValues(wanted.inputs), objectValues(wanted.outputs), {}};
-  for (const std::vector<Dimension> &ones : variantsFor(wanted)) {
-    Expected<codegen::TensorProgram> program = translate(lifted, wanted, ones);
+      spec.symbol, spec.title, objectValues(spec.inputs), objectValues(spec.outputs), {}};
+  for (const std::vector<Dimension> &ones : variantsFor(spec)) {
+    Expected<codegen::TensorProgram> program = translate(lifted, spec, ones);
     if (!program && !ones.empty())
       continue; // the general variant reports the error or succeeds
     if (!program)
@@ -405,7 +405,7 @@ Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
     if (ones.empty()) {
       auto cluster = program->module->lookupSymbol<func::FuncOp>("cluster");
       for (auto [output, type] : llvm::zip(made.outputs, cluster.getResultTypes()))
-        output.shape = withKnown(output.shape, shapeOfType(type));
+        output.shape = refineShape(output.shape, shapeOfType(type));
     }
     made.variants.push_back({std::move(*program), ones});
   }
@@ -435,15 +435,15 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
   SessionOptions plain;
   plain.threads = 1;
   plain.loopOverlap = LoopOverlap::Off;
-  std::vector<Wanted> all;
+  std::vector<FunctionSpec> all;
   std::optional<Session> session;
   bool isModel = (graph.isSavedModel() || !graph.signatures().empty());
   if (isModel) {
     Model model = TREADLE_TRY(Model::create(graph, plain));
     session = model.session();
     if (options.fetches.empty()) {
-      auto wanted = TREADLE_TRY(wantedOfModel(model, options));
-      all = std::move(wanted);
+      auto spec = TREADLE_TRY(specsOfModel(model, options));
+      all = std::move(spec);
     }
   } else {
     Session made = TREADLE_TRY(Session::create(graph, plain));
@@ -453,13 +453,13 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
           "the graph is not from a SavedModel, so it has no signatures; use --fetch"));
   }
   if (all.empty()) {
-    Wanted wanted = TREADLE_TRY(wantedOfGraph(session->graph(), options));
-    all.push_back(std::move(wanted));
+    FunctionSpec spec = TREADLE_TRY(specOfGraph(session->graph(), options));
+    all.push_back(std::move(spec));
   }
   Compilation compilation(*session, options.fastMath);
   std::vector<codegen::ObjectFunction> functions;
-  for (const Wanted &wanted : all) {
-    codegen::ObjectFunction function = TREADLE_TRY(compilation.compile(wanted));
+  for (const FunctionSpec &spec : all) {
+    codegen::ObjectFunction function = TREADLE_TRY(compilation.compile(spec));
     functions.push_back(std::move(function));
   }
   std::string guard = llvm::StringRef(options.name).upper() + "_H";

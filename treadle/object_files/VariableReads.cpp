@@ -1,6 +1,6 @@
 #include "treadle/object_files/VariableReads.h"
 
-#include "treadle/lowering/OnTensor.h"
+#include "treadle/lowering/VariableGather.h"
 #include "treadle/ops/OpTable.h"
 
 using namespace mlir;

@@ -44,15 +44,17 @@ constexpr bool isV1ControlFlow(OpKind kind) {
 }
 constexpr bool isConditional(OpKind kind) { return kind == OpKind::If || kind == OpKind::Case; }
 /// Whether the op passes its input to the next iteration.
-constexpr bool leadsBack(OpKind kind) { return kind == OpKind::NextIteration; }
+constexpr bool feedsNextIteration(OpKind kind) { return kind == OpKind::NextIteration; }
 /// Whether an edge is a back edge: from one iteration to the next.
-constexpr bool isBackEdge(OpKind from, OpKind to) { return leadsBack(from) && to == OpKind::Merge; }
+constexpr bool isBackEdge(OpKind from, OpKind to) {
+  return feedsNextIteration(from) && to == OpKind::Merge;
+}
 /// Whether the op forwards its input into, within or out of a v1 loop or conditional.
-constexpr bool handsOn(OpKind kind) {
+constexpr bool forwardsInput(OpKind kind) {
   return kind >= OpKind::Switch && kind <= OpKind::NextIteration;
 }
 /// Whether the first input is a bool that selects one of two branches, rather than an index.
-constexpr bool choosesByTruth(OpKind kind) { return kind == OpKind::If; }
+constexpr bool hasBoolSelector(OpKind kind) { return kind == OpKind::If; }
 /// Whether the op runs its functions repeatedly.
 constexpr bool isLoop(OpKind kind) { return kind == OpKind::While || kind == OpKind::For; }
 /// Whether an iteration's results are the next one's arguments; the loop returns its inputs if none
@@ -65,11 +67,11 @@ constexpr bool isFunctional(OpKind kind) { return kind >= OpKind::Call && kind <
 
 /// The end of a resource that an access concerns. Enqueueing to a FIFO queue and dequeueing from it
 /// commute, so they don't conflict.
-enum class Part : uint8_t { In = 1, Out = 2, Whole = In | Out };
+enum class ResourceEnd : uint8_t { In = 1, Out = 2, Whole = In | Out };
 
 struct Access {
   enum Kind : uint8_t { None, Read, Write } kind = None;
-  Part part = Part::Whole;
+  ResourceEnd part = ResourceEnd::Whole;
 };
 
 /// Side effects of an op.
@@ -133,10 +135,10 @@ enum class ExchangeKeys : uint8_t {
 
 /// Images among the inputs and results of an op, in the layout of the attribute data_format.
 struct ImageFacts {
-  uint8_t inputs = 0;       // bit mask of inputs
-  int8_t sizes = -1;        // index of the input that lists an image's dimensions
-  bool givesImage = false;  // whether the first result is an image
-  bool isOfAnyRank = false; // whether the rank doesn't follow from data_format
+  uint8_t inputs = 0;        // bit mask of inputs
+  int8_t sizes = -1;         // index of the input that lists an image's dimensions
+  bool returnsImage = false; // whether the first result is an image
+  bool isOfAnyRank = false;  // whether the rank doesn't follow from data_format
 
   constexpr bool takesImage(unsigned input) const { return inputs >> input & 1; }
   constexpr unsigned firstInput() const { return std::countr_zero(inputs); }
@@ -145,7 +147,7 @@ struct ImageFacts {
 };
 
 /// A permission that an op needs.
-struct OpWant {
+struct OpPermission {
   enum Kind : uint8_t { Nothing, Read, Write, Clock } kind = Nothing;
   /// Index of the input that names the file; -1: none.
   int8_t input = -1;
@@ -193,18 +195,18 @@ struct OpFacts {
   /// Whether the result is the first input rounded to few bits.
   bool rounds = false;
   /// Whether the op tests if a variable is initialized.
-  bool asksWhetherInitialized = false;
+  bool testsInitialization = false;
   /// Whether the op makes its second input an iterator over its first, a dataset.
   bool startsIterator = false;
   /// Whether the op returns the gradient accumulators of its input resources.
-  bool givesGradients = false;
+  bool returnsGradientAccumulators = false;
   /// Whether the op returns what another task sends.
   bool receives = false;
   /// Whether the condition may be a vector with one element for each row of the other inputs.
-  bool takesConditionOfRows = false;
+  bool allowsRowCondition = false;
   ExchangeKeys keys = ExchangeKeys::None;
   ImageFacts images;
-  OpWant want;
+  OpPermission want;
   /// See the functions of these names in OpDef, and operatorOp.
   ops::Text reduction, negation, undoes, onTensor, operatorSymbol, does;
 };

@@ -1,7 +1,7 @@
 // Lookup in the generated table, and views of its rows.
 #include "treadle/ops/OpTable.h"
 
-#include "treadle/ops/SameOp.h"
+#include "treadle/ops/OpAlias.h"
 #include "treadle/ops/Tables.h"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ std::string_view OpDef::negation() const { return view(facts().negation); }
 std::string_view OpDef::undoes() const { return view(facts().undoes); }
 std::string_view OpDef::onTensor() const { return view(facts().onTensor); }
 std::string_view OpDef::does() const { return view(facts().does); }
-std::string_view OpDef::wantedAttr() const { return view(facts().want.attr); }
+std::string_view OpDef::permissionAttr() const { return view(facts().want.attr); }
 
 const AttrDef *OpDef::findAttr(std::string_view name) const {
   auto found = std::ranges::find(attrs(), name, &AttrDef::name);
@@ -112,10 +112,10 @@ const OpDef *lookupOp(std::string_view name) {
   }
 }
 
-const OpDef *sameOp(const OpDef &op) {
-  std::span pairs(ops::samePairs, ops::numSamePairs);
+const OpDef *aliasedOp(const OpDef &op) {
+  std::span pairs(ops::opAliases, ops::numOpAliases);
   auto number = static_cast<uint16_t>(&op - ops::ops);
-  auto found = std::ranges::lower_bound(pairs, number, {}, &ops::SamePair::op);
+  auto found = std::ranges::lower_bound(pairs, number, {}, &ops::OpAlias::op);
   return found != pairs.end() && found->op == number ? &ops::ops[found->same] : nullptr;
 }
 

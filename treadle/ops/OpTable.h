@@ -147,7 +147,7 @@ public:
   /// makes none. Handles of one family with equal names refer to one resource.
   std::string_view makes() const;
   /// Whether the op runs at no or almost no cost.
-  bool isFormal() const { return facts().cost == OpCost::Free && !facts().blocks; }
+  bool hasNoCost() const { return facts().cost == OpCost::Free && !facts().blocks; }
   /// The elementwise form of the op (`add`), or empty. Ops of one form compute the same.
   std::string_view elementwise() const;
   /// The op with the same behavior whose functions have no side effects: StatelessIf for If. Empty
@@ -167,9 +167,9 @@ public:
   std::string_view onTensor() const;
   /// The side effect as a verb for people (`prints`). Empty if there is none.
   std::string_view does() const;
-  /// The attribute that names the file that the op accesses (see OpWant::attr); empty if there is
-  /// none.
-  std::string_view wantedAttr() const;
+  /// The attribute that names the file that the op accesses (see OpPermission::attr); empty if
+  /// there is none.
+  std::string_view permissionAttr() const;
 
 private:
   ops::Text nameText;

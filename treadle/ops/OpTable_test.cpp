@@ -1,5 +1,5 @@
 // The op table: some ops compared with TensorFlow's definitions, and invariants of all ops.
-#include "treadle/ops/SameOp.h"
+#include "treadle/ops/OpAlias.h"
 
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST(OpTable, Concat) {
             (std::vector{DType::Int32, DType::Int64}));
 }
 
-TEST(OpTable, FlagsThatFewOpsHave) {
+TEST(OpTable, RareFlags) {
   EXPECT_TRUE(op("Assign").allowsUninitializedInput());
   EXPECT_TRUE(op("Assign").inputs()[0].isRef());
   EXPECT_FALSE(op("AssignAdd").allowsUninitializedInput());
@@ -286,22 +286,22 @@ TEST(OpFacts, FunctionalOpsNameFunctions) {
     }
 }
 
-TEST(OpFacts, EffectsThatRowsTell) {
+TEST(OpFacts, DeclaredEffects) {
   OpEffects read = lookupEffects("ReadVariableOp"), put = lookupEffects("QueueEnqueueV2");
   EXPECT_EQ(read.handles.kind, Access::Read);
-  EXPECT_EQ(read.handles.part, Part::Whole);
+  EXPECT_EQ(read.handles.part, ResourceEnd::Whole);
   EXPECT_EQ(read.reach, OpEffects::Reach::Nothing);
   EXPECT_EQ(put.handles.kind, Access::Write);
-  EXPECT_EQ(put.handles.part, Part::In);
+  EXPECT_EQ(put.handles.part, ResourceEnd::In);
   OpEffects staged = lookupEffects("Unstage");
   EXPECT_EQ(staged.reach, OpEffects::Reach::Named);
-  EXPECT_EQ(staged.reached.part, Part::Out);
+  EXPECT_EQ(staged.reached.part, ResourceEnd::Out);
   EXPECT_EQ(lookupEffects("RandomUniform").reach, OpEffects::Reach::Own);
   EXPECT_EQ(lookupEffects("ReadFile").reached.kind, Access::Read);
   EXPECT_TRUE(lookupEffects("MapDataset").isDeferred);
 }
 
-TEST(OpFacts, EffectsThatSignaturesTell) {
+TEST(OpFacts, EffectsFromSignatures) {
   EXPECT_EQ(lookupEffects("AddV2").handles.kind, Access::None);
   EXPECT_EQ(lookupEffects("AssignVariableOp").handles.kind, Access::Write);
   EXPECT_EQ(lookupEffects("AssignVariableOp").reach, OpEffects::Reach::Nothing);
@@ -319,7 +319,7 @@ TEST(OpFacts, Resources) {
   EXPECT_EQ(resourceFamily("no such op"), "");
 }
 
-TEST(OpFacts, WhatFewOpsAre) {
+TEST(OpFacts, RareProperties) {
   EXPECT_TRUE(isBlockingOp("QueueDequeueV2"));
   EXPECT_FALSE(isBlockingOp("QueueSizeV2"));
   EXPECT_TRUE(op("PyFunc").facts().runsPython);
@@ -343,8 +343,8 @@ TEST(OpFacts, WhatFewOpsAre) {
   EXPECT_EQ(op("CollectiveReduceV2").facts().cost, OpCost::AllReduce);
   EXPECT_EQ(op("Const").facts().cost, OpCost::Free);
   EXPECT_EQ(op("PlaceholderV2").kind(), OpKind::Placeholder);
-  EXPECT_TRUE(op("IdentityN").isFormal());
-  EXPECT_FALSE(op("_Send").isFormal());
+  EXPECT_TRUE(op("IdentityN").hasNoCost());
+  EXPECT_FALSE(op("_Send").hasNoCost());
   EXPECT_EQ(fusionRole("Conv3D"), FusionRole::Contraction);
   EXPECT_EQ(fusionRole("FusedBatchNormV3"), FusionRole::Step);
   EXPECT_EQ(fusionRole("LeakyRelu"), FusionRole::Activation);
@@ -358,9 +358,9 @@ TEST(OpFacts, Images) {
   EXPECT_TRUE(plain.takesImage(0));
   EXPECT_FALSE(plain.takesImage(1));
   EXPECT_EQ(plain.sizes, -1);
-  EXPECT_TRUE(plain.givesImage);
+  EXPECT_TRUE(plain.returnsImage);
   EXPECT_TRUE(filter.takesImage(0) && !filter.takesImage(1) && filter.takesImage(2));
-  EXPECT_FALSE(filter.givesImage);
+  EXPECT_FALSE(filter.returnsImage);
   EXPECT_EQ(input.sizes, 0);
   EXPECT_EQ(input.firstInput(), 2u);
   EXPECT_EQ(input.endOfInputs(), 3u);
@@ -369,13 +369,13 @@ TEST(OpFacts, Images) {
 }
 
 TEST(OpFacts, Wants) {
-  EXPECT_EQ(op("ReadFile").facts().want.kind, OpWant::Read);
+  EXPECT_EQ(op("ReadFile").facts().want.kind, OpPermission::Read);
   EXPECT_EQ(op("ReadFile").facts().want.input, 0);
   EXPECT_EQ(op("MergeV2Checkpoints").facts().want.input, 1);
-  EXPECT_EQ(op("PrintV2").wantedAttr(), "output_stream");
+  EXPECT_EQ(op("PrintV2").permissionAttr(), "output_stream");
   EXPECT_EQ(op("PrintV2").does(), "prints");
-  EXPECT_EQ(op("Timestamp").facts().want.kind, OpWant::Clock);
-  EXPECT_EQ(op("AddV2").facts().want.kind, OpWant::Nothing);
+  EXPECT_EQ(op("Timestamp").facts().want.kind, OpPermission::Clock);
+  EXPECT_EQ(op("AddV2").facts().want.kind, OpPermission::Nothing);
 }
 
 TEST(OpFacts, Exchanges) {
@@ -409,7 +409,7 @@ TEST(OpFacts, Operators) {
   EXPECT_EQ(operatorOp("<=>", 2), "");
 }
 
-TEST(OpFacts, OfUnknownOpsNothingIsSaid) {
+TEST(OpFacts, UnknownOpsHaveDefaults) {
   EXPECT_EQ(opFacts("no such op").kind, OpKind::Plain);
   EXPECT_FALSE(opFacts("no such op").rounds);
   EXPECT_TRUE(opFacts("FakeQuantWithMinMaxArgs").rounds);
@@ -451,10 +451,10 @@ TEST(OpTable, DefaultsAreAllowedAndLongEnough) {
 
 // Shared inputs have the same names in the same order. The further inputs describe the memory
 // layout of the shared ones, as bytes.
-TEST(OpTable, OpsThatAreTheSameTakeTheSame) {
+TEST(OpTable, AliasesHaveEqualInputs) {
   size_t count = 0;
   for (const OpDef &op : allOps()) {
-    const OpDef *same = sameOp(op);
+    const OpDef *same = aliasedOp(op);
     if (!same)
       continue;
     ++count;
@@ -471,8 +471,8 @@ TEST(OpTable, OpsThatAreTheSameTakeTheSame) {
     }
   }
   EXPECT_GT(count, 100u);
-  EXPECT_EQ(sameOp(op("_MklNativeConv2D")), &op("Conv2D"));
-  EXPECT_EQ(sameOp(op("Conv2D")), nullptr);
+  EXPECT_EQ(aliasedOp(op("_MklNativeConv2D")), &op("Conv2D"));
+  EXPECT_EQ(aliasedOp(op("Conv2D")), nullptr);
 }
 
 } // namespace

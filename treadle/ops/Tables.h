@@ -15,11 +15,11 @@ extern const OpDef ops[]; // sorted by name
 extern const size_t numOps;
 
 /// An alias and its op, as indices into `ops`, sorted by alias.
-struct SamePair {
+struct OpAlias {
   uint16_t op, same;
 };
-extern const SamePair samePairs[];
-extern const size_t numSamePairs;
+extern const OpAlias opAliases[];
+extern const size_t numOpAliases;
 
 /// An open hash table with linear probing: an index into `ops` plus one, or 0 if free. The size is
 /// a power of two.

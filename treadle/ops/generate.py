@@ -133,13 +133,15 @@ class Tables:
         )
 
     def access(self, access):
-        return f"{{Access::Kind({access[0]}), Part({access[1]})}}"
+        return f"{{Access::Kind({access[0]}), ResourceEnd({access[1]})}}"
 
     def images(self, inputs=0, sizes=-1, gives=False, any_rank=False):
         return braced(inputs, sizes, str(gives).lower(), str(any_rank).lower())
 
     def want(self, kind="nothing", argument=-1, attr=""):
-        return braced(f"OpWant::Kind({op_facts.WANTS.index(kind)})", argument, self.text(attr))
+        return braced(
+            f"OpPermission::Kind({op_facts.WANTS.index(kind)})", argument, self.text(attr)
+        )
 
     def fact_row(self, facts):
         effects = facts["effects"]
@@ -257,8 +259,8 @@ def cpp(ops, facts):
     yield from array("OpFacts", "facts", list(tables.facts))
     yield from array("OpDef", "ops", tables.ops)
     yield f"const size_t numOps = {len(ops)};"
-    yield from array("SamePair", "samePairs", same_pairs(names, facts))
-    yield f"const size_t numSamePairs = {len(same_pairs(names, facts))};"
+    yield from array("OpAlias", "opAliases", same_pairs(names, facts))
+    yield f"const size_t numOpAliases = {len(same_pairs(names, facts))};"
     yield f"const size_t numSlots = {SLOTS};"
     yield from array("uint16_t", "slots", slots_of(names), 32)
     yield "} // namespace treadle::ops"

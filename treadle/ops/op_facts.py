@@ -127,7 +127,7 @@ def parse_images(text):
 
 
 def parse_want(text):
-    """Returns the kind, the input and the attribute of an OpWant."""
+    """Returns the kind, the input and the attribute of an OpPermission."""
     kind, _, what = text.partition(":")
     if kind not in WANTS:
         raise ValueError(f"unknown want '{kind}'")

@@ -16,7 +16,7 @@ namespace {
 void destroyError(PJRT_Error_Destroy_Args *args) { delete args->error; }
 
 void errorMessage(PJRT_Error_Message_Args *args) {
-  give(args->error->error.message, args->message, args->message_size);
+  returnText(args->error->error.message, args->message, args->message_size);
 }
 
 void errorCode(PJRT_Error_GetCode_Args &args) {
@@ -75,7 +75,7 @@ struct Version {
 PJRT_NamedValue attribute(std::string_view name) {
   PJRT_NamedValue value{};
   value.struct_size = sizeof(value);
-  give(name, value.name, value.name_size);
+  returnText(name, value.name, value.name_size);
   value.value_size = 1;
   return value;
 }

@@ -66,7 +66,7 @@ size_t PJRT_Buffer::bytes() const {
   return static_cast<size_t>(count) * dtypeSize(dtype);
 }
 
-Error PJRT_Buffer::gone() const {
+Error PJRT_Buffer::deletedError() const {
   return invalidArgument("the array of ", dtypeName(dtype), dimsText(dims),
                          " was deleted, or donated to a program");
 }
@@ -74,14 +74,14 @@ Error PJRT_Buffer::gone() const {
 Expected<std::shared_ptr<Content>> PJRT_Buffer::use() const {
   std::lock_guard lock(mutex);
   if (!content)
-    return Unexpected(gone());
+    return Unexpected(deletedError());
   return content;
 }
 
 Expected<std::shared_ptr<Content>> PJRT_Buffer::donate() {
   std::lock_guard lock(mutex);
   if (!content)
-    return Unexpected(gone());
+    return Unexpected(deletedError());
   return std::exchange(content, nullptr);
 }
 
@@ -214,7 +214,7 @@ Expected<void> makeFromHost(PJRT_Client_BufferFromHostBuffer_Args &args) {
 Expected<void> makeView(PJRT_Client_CreateViewOfDeviceBuffer_Args &args) {
   DType dtype = TREADLE_TRY(dtypeOf(args.element_type));
   // NOLINTNEXTLINE(bugprone-sizeof-expression)
-  PJRT_Memory *stated = knows(args, args.memory) ? args.memory : nullptr;
+  PJRT_Memory *stated = hasField(args, args.memory) ? args.memory : nullptr;
   PJRT_Memory *memory = TREADLE_TRY(memoryOf(stated, args.device));
   std::vector<int64_t> dims(args.dims, args.dims + args.num_dims);
   if (!isDense(dims, TREADLE_TRY(stridesOf(args.layout, dims, dtype)), dtype))
@@ -257,8 +257,8 @@ Expected<void> makeFailed(PJRT_Client_CreateErrorBuffer_Args &args) {
 // --- to the host -------------------------------------------------------------------------------
 
 /// Calls `copy` with the elements once they are available, then completes the returned event.
-PJRT_Event *whenThere(const std::shared_ptr<Content> &content,
-                      std::function<void(const Tensor &)> copy) {
+PJRT_Event *copyWhenReady(const std::shared_ptr<Content> &content,
+                          std::function<void(const Tensor &)> copy) {
   auto state = std::make_shared<Completion>();
   // The content outlives the callback, since it makes the call.
   content->whenDone([content = content.get(), state, copy = std::move(copy)](const Error *error) {
@@ -285,7 +285,7 @@ Expected<void> copyToHost(PJRT_Buffer_ToHostBuffer_Args &args) {
       TREADLE_TRY(stridesOf(args.host_layout, buffer.dims, buffer.dtype));
   auto content = TREADLE_TRY(buffer.use());
   args.event =
-      whenThere(content, [to = static_cast<char *>(args.dst), strides](const Tensor &value) {
+      copyWhenReady(content, [to = static_cast<char *>(args.dst), strides](const Tensor &value) {
         const char *from = static_cast<const char *>(value.raw());
         if (!value.bytes())
           return;
@@ -305,8 +305,8 @@ Expected<void> copyRaw(PJRT_Buffer_CopyRawToHost_Args &args) {
     return Unexpected(invalidArgument("bytes ", args.offset, " to ", args.offset, " + ",
                                       args.transfer_size, " of ", bytes));
   auto content = TREADLE_TRY(args.buffer->use());
-  args.event = whenThere(content, [to = args.dst, offset = args.offset,
-                                   size = args.transfer_size](const Tensor &value) {
+  args.event = copyWhenReady(content, [to = args.dst, offset = args.offset,
+                                       size = args.transfer_size](const Tensor &value) {
     if (size)
       std::memcpy(to, static_cast<const char *>(value.raw()) + offset, static_cast<size_t>(size));
   });
@@ -355,13 +355,13 @@ void dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args &args) {
 /// Returns the dimensions from minor to major; for row-major order these are the last entries of a
 /// static array.
 std::span<const int64_t> minorToMajor(size_t rank) {
-  constexpr size_t mostDims = 256;
+  constexpr size_t maxDims = 256;
   static const auto all = [] {
-    std::array<int64_t, mostDims> numbers;
+    std::array<int64_t, maxDims> numbers;
     std::iota(numbers.rbegin(), numbers.rend(), 0);
     return numbers;
   }();
-  return std::span(all).last(std::min(rank, mostDims));
+  return std::span(all).last(std::min(rank, maxDims));
 }
 
 void layout(PJRT_Buffer_GetMemoryLayout_Args &args) {

@@ -30,7 +30,7 @@ struct PJRT_Buffer {
   void unpin();
 
 private:
-  treadle::Error gone() const;
+  treadle::Error deletedError() const;
 
   mutable std::mutex mutex;
   std::shared_ptr<treadle::pjrt::Content> content; // null after the buffer is deleted

@@ -16,35 +16,35 @@ static std::atomic<Callback *> callback{nullptr};
 namespace {
 
 /// The callback indices that bound kernels use.
-struct Uses {
+struct CallbackUses {
   std::mutex mutex;
   std::multiset<int64_t> indices;
 };
 
-Uses &uses() {
-  static auto *all = new Uses; // never destroyed: kernels may outlive static objects
+CallbackUses &uses() {
+  static auto *all = new CallbackUses; // never destroyed: kernels may outlive static objects
   return *all;
 }
 
 /// Registers a kernel's use of a callback index during its lifetime.
-class Use {
+class CallbackUse {
 public:
-  explicit Use(int64_t index) : index(index) {
+  explicit CallbackUse(int64_t index) : index(index) {
     std::lock_guard lock(uses().mutex);
     uses().indices.insert(index);
   }
-  ~Use() {
+  ~CallbackUse() {
     std::lock_guard lock(uses().mutex);
     uses().indices.extract(index);
   }
-  Use(const Use &) = delete;
-  Use &operator=(const Use &) = delete;
+  CallbackUse(const CallbackUse &) = delete;
+  CallbackUse &operator=(const CallbackUse &) = delete;
 
   const int64_t index;
 };
 
 struct CallbackState {
-  std::shared_ptr<const Use> use;
+  std::shared_ptr<const CallbackUse> use;
   std::vector<DType> types;
   std::vector<PartialShape> shapes;
 };
@@ -69,10 +69,11 @@ void callBack(OpContext &ctx) {
     outputs.push_back(arrayOf(*made));
   }
   Queue::CallingBack scope;
-  constexpr int64_t mostText = 4096;
-  std::string problem(mostText, '\0');
+  constexpr int64_t maxMessageSize = 4096;
+  std::string problem(maxMessageSize, '\0');
   if (!function(state.use->index, inputs.data(), static_cast<int64_t>(inputs.size()),
-                outputs.data(), static_cast<int64_t>(outputs.size()), problem.data(), mostText))
+                outputs.data(), static_cast<int64_t>(outputs.size()), problem.data(),
+                maxMessageSize))
     ctx.fail(internal(problem.c_str()));
 }
 
@@ -91,7 +92,7 @@ Expected<BoundKernel> bindCallback(const BindContext &node) {
   if (problem != std::errc() || state.shapes.size() != state.types.size() ||
       !std::ranges::all_of(state.shapes, &PartialShape::isFullyKnown))
     return Unexpected(invalidArgument("a callback requires an index and static result shapes"));
-  state.use = std::make_shared<const Use>(index);
+  state.use = std::make_shared<const CallbackUse>(index);
   return expensive(boundWith(callBack, std::move(state)));
 }
 
@@ -115,7 +116,7 @@ void treadle_pjrt_set_callback(treadle::pjrt::Callback *callback) {
 }
 
 bool treadle_pjrt_uses_callback(int64_t index) {
-  treadle::pjrt::Uses &uses = treadle::pjrt::uses();
+  treadle::pjrt::CallbackUses &uses = treadle::pjrt::uses();
   std::lock_guard lock(uses.mutex);
   return uses.indices.contains(index);
 }

@@ -90,12 +90,12 @@ Expected<Tier> tierOf(const PJRT_NamedValue &option) {
 }
 
 Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option) {
-  constexpr int mostDevices = 1024, mostThreads = 1024;
+  constexpr int maxDevices = 1024, maxThreads = 1024;
   std::string_view name(option.name, option.name_size);
   if (name == "num_devices")
-    options.devices = TREADLE_TRY(number(option, name, 1, mostDevices));
+    options.devices = TREADLE_TRY(number(option, name, 1, maxDevices));
   else if (name == "threads")
-    options.threads = TREADLE_TRY(number(option, name, 0, mostThreads));
+    options.threads = TREADLE_TRY(number(option, name, 0, maxThreads));
   else if (name == "tier")
     options.tier = TREADLE_TRY(tierOf(option));
   else
@@ -115,11 +115,11 @@ Expected<void> create(PJRT_Client_Create_Args &args) {
 void destroy(PJRT_Client_Destroy_Args &args) { delete args.client; }
 
 void clientPlatform(PJRT_Client_PlatformName_Args &args) {
-  give(platformName, args.platform_name, args.platform_name_size);
+  returnText(platformName, args.platform_name, args.platform_name_size);
 }
 
 void clientVersion(PJRT_Client_PlatformVersion_Args &args) {
-  give(platformVersion(), args.platform_version, args.platform_version_size);
+  returnText(platformVersion(), args.platform_version, args.platform_version_size);
 }
 
 void clientProcess(PJRT_Client_ProcessIndex_Args &args) { args.process_index = 0; }
@@ -175,15 +175,15 @@ void deviceAttributes(PJRT_DeviceDescription_Attributes_Args &args) {
 }
 
 void deviceKind(PJRT_DeviceDescription_Kind_Args &args) {
-  give(platformName, args.device_kind, args.device_kind_size);
+  returnText(platformName, args.device_kind, args.device_kind_size);
 }
 
 void deviceDebugText(PJRT_DeviceDescription_DebugString_Args &args) {
-  give(args.device_description->text, args.debug_string, args.debug_string_size);
+  returnText(args.device_description->text, args.debug_string, args.debug_string_size);
 }
 
 void deviceText(PJRT_DeviceDescription_ToString_Args &args) {
-  give(args.device_description->text, args.to_string, args.to_string_size);
+  returnText(args.device_description->text, args.to_string, args.to_string_size);
 }
 
 void isOwn(PJRT_Device_IsAddressable_Args &args) { args.is_addressable = true; }
@@ -204,17 +204,17 @@ void defaultMemory(PJRT_Device_DefaultMemory_Args &args) {
 void memoryId(PJRT_Memory_Id_Args &args) { args.id = args.memory->id; }
 
 void memoryKind(PJRT_Memory_Kind_Args &args) {
-  give(args.memory->kindName(), args.kind, args.kind_size);
+  returnText(args.memory->kindName(), args.kind, args.kind_size);
 }
 
 void memoryKindId(PJRT_Memory_Kind_Id_Args &args) { args.kind_id = args.memory->kind; }
 
 void memoryDebugText(PJRT_Memory_DebugString_Args &args) {
-  give(args.memory->text, args.debug_string, args.debug_string_size);
+  returnText(args.memory->text, args.debug_string, args.debug_string_size);
 }
 
 void memoryText(PJRT_Memory_ToString_Args &args) {
-  give(args.memory->text, args.to_string, args.to_string_size);
+  returnText(args.memory->text, args.to_string, args.to_string_size);
 }
 
 void memoryDevices(PJRT_Memory_AddressableByDevices_Args &args) {
@@ -229,11 +229,11 @@ void clientTopology(PJRT_Client_TopologyDescription_Args &args) {
 }
 
 void topologyPlatform(PJRT_TopologyDescription_PlatformName_Args &args) {
-  give(platformName, args.platform_name, args.platform_name_size);
+  returnText(platformName, args.platform_name, args.platform_name_size);
 }
 
 void topologyVersion(PJRT_TopologyDescription_PlatformVersion_Args &args) {
-  give(platformVersion(), args.platform_version, args.platform_version_size);
+  returnText(platformVersion(), args.platform_version, args.platform_version_size);
 }
 
 void topologyDevices(PJRT_TopologyDescription_GetDeviceDescriptions_Args &args) {

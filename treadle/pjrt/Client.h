@@ -72,7 +72,7 @@ struct PJRT_Client {
   /// Threads shared by the runs of all programs.
   const std::shared_ptr<treadle::ThreadPool> pool;
   /// Held while the runs of a multi-device program are queued on its devices.
-  std::mutex gangs;
+  std::mutex launchMutex;
 
 private:
   std::mutex programsMutex;

@@ -11,8 +11,8 @@ namespace treadle::pjrt {
 void CompiledProgram::describeResults() {
   for (const ProgramValue &result : program.results) {
     types.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(result.dtype));
-    dims.insert(dims.end(), result.partDims.begin(), result.partDims.end());
-    ranks.push_back(result.partDims.size());
+    dims.insert(dims.end(), result.shardDims.begin(), result.shardDims.end());
+    ranks.push_back(result.shardDims.size());
     memoryKinds.push_back(result.memoryKind.data());
     memoryKindSizes.push_back(result.memoryKind.size());
   }
@@ -32,7 +32,7 @@ std::string typesOf(const std::vector<ProgramValue> &values) {
 }
 
 /// Describes the arguments and results of a program, and their shardings, in XLA's notation.
-std::string describe(const Program &program) {
+std::string describe(const ImportedProgram &program) {
   const auto &arguments = program.arguments, &results = program.results;
   auto argument = [&](size_t i) { return str("%arg", i); };
   auto typedArgument = [&](size_t i) { return str("%arg", i, ": ", arguments[i].type); };
@@ -62,13 +62,13 @@ std::string describe(const Program &program) {
 
 /// Programs with loops are compiled before their first run, which may be long; others in the
 /// background.
-Tier tierFor(const Program &program, const PJRT_Client &client) {
+Tier tierFor(const ImportedProgram &program, const PJRT_Client &client) {
   return client.options.tier.value_or(program.hasLoop ? Tier::Jit : Tier::Auto);
 }
 
 /// Creates a session per participating device if the program exchanges values, otherwise a single
 /// one.
-Expected<CompiledProgram::Sessions> makeSessions(const Program &program, Tier tier,
+Expected<CompiledProgram::Sessions> makeSessions(const ImportedProgram &program, Tier tier,
                                                  const std::shared_ptr<ThreadPool> &pool) {
   SessionOptions options;
   options.tier = tier;

@@ -4,12 +4,12 @@
 #include "treadle/Session.h"
 #include "treadle/pjrt/Buffer.h"
 #include "treadle/pjrt/DeviceAssignment.h"
-#include "treadle/pjrt/Program.h"
+#include "treadle/pjrt/ImportedProgram.h"
 
 namespace treadle::pjrt {
 
 struct CompiledProgram {
-  Program program;
+  ImportedProgram program;
   DeviceAssignment assignment;
   using Sessions = std::shared_ptr<std::vector<Session>>;
   /// Returns the sessions: one per device for programs with exchanges, otherwise a single one. A

@@ -8,7 +8,7 @@ using Field = WireReader::Field;
 
 namespace {
 
-constexpr int64_t mostDevices = 1 << 16;
+constexpr int64_t maxDevices = 1 << 16;
 
 Error malformed(std::string_view what) {
   return invalidArgument("the ", what, " of the program are malformed");
@@ -17,10 +17,10 @@ Error malformed(std::string_view what) {
 } // namespace
 
 Expected<DeviceAssignment> DeviceAssignment::inOrder(int64_t replicas, int64_t partitions) {
-  if (replicas < 1 || partitions < 1 || replicas > mostDevices || partitions > mostDevices ||
-      replicas * partitions > mostDevices)
+  if (replicas < 1 || partitions < 1 || replicas > maxDevices || partitions > maxDevices ||
+      replicas * partitions > maxDevices)
     return Unexpected(invalidArgument("the program is for ", replicas, " replicas and ", partitions,
-                                      " partitions, expected 1 to ", mostDevices, " in all"));
+                                      " partitions, expected 1 to ", maxDevices, " in all"));
   DeviceAssignment made{static_cast<int>(replicas), static_cast<int>(partitions), {}};
   for (int i = 0; i < made.size(); ++i)
     made.devices.push_back(i);
@@ -47,8 +47,8 @@ Expected<DeviceAssignment> DeviceAssignment::parse(std::string_view message) {
     return true;
   });
   DeviceAssignment made =
-      TREADLE_TRY(inOrder(static_cast<int64_t>(std::min<uint64_t>(replicas, mostDevices + 1)),
-                          static_cast<int64_t>(std::min<uint64_t>(partitions, mostDevices + 1))));
+      TREADLE_TRY(inOrder(static_cast<int64_t>(std::min<uint64_t>(replicas, maxDevices + 1)),
+                          static_cast<int64_t>(std::min<uint64_t>(partitions, maxDevices + 1))));
   if (!isGood || computations.size() != partitions)
     return Unexpected(malformed("device assignment"));
   for (size_t partition = 0; partition < partitions; ++partition) {
@@ -56,15 +56,15 @@ Expected<DeviceAssignment> DeviceAssignment::parse(std::string_view message) {
       return Unexpected(malformed("device assignment"));
     for (size_t replica = 0; replica < replicas; ++replica)
       made.devices[replica * partitions + partition] =
-          static_cast<int>(std::min<uint64_t>(computations[partition][replica], mostDevices));
+          static_cast<int>(std::min<uint64_t>(computations[partition][replica], maxDevices));
   }
   return made;
 }
 
 std::string DeviceAssignment::serialize() const {
   std::string out;
-  putStatedNumber(out, 1, static_cast<uint64_t>(replicas));
-  putStatedNumber(out, 2, static_cast<uint64_t>(partitions));
+  putNumberAlways(out, 1, static_cast<uint64_t>(replicas));
+  putNumberAlways(out, 2, static_cast<uint64_t>(partitions));
   for (int partition = 0; partition < partitions; ++partition) {
     std::string ids, computation;
     for (int replica = 0; replica < replicas; ++replica)

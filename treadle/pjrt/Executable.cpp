@@ -37,7 +37,8 @@ void description(PJRT_LoadedExecutable_GetExecutable_Args &args) {
 }
 
 void programName(PJRT_Executable_Name_Args &args) {
-  give(args.executable->compiled->program.name, args.executable_name, args.executable_name_size);
+  returnText(args.executable->compiled->program.name, args.executable_name,
+             args.executable_name_size);
 }
 
 void replicas(PJRT_Executable_NumReplicas_Args &args) {
@@ -77,13 +78,13 @@ void outputMemories(PJRT_Executable_OutputMemoryKinds_Args &args) {
 }
 
 void fingerprint(PJRT_Executable_Fingerprint_Args &args) {
-  give(args.executable->compiled->fingerprint, args.executable_fingerprint,
-       args.executable_fingerprint_size);
+  returnText(args.executable->compiled->fingerprint, args.executable_fingerprint,
+             args.executable_fingerprint_size);
 }
 
 void loadedFingerprint(PJRT_LoadedExecutable_Fingerprint_Args &args) {
-  give(args.executable->compiled->fingerprint, args.executable_fingerprint,
-       args.executable_fingerprint_size);
+  returnText(args.executable->compiled->fingerprint, args.executable_fingerprint,
+             args.executable_fingerprint_size);
 }
 
 void costs(PJRT_Executable_GetCostAnalysis_Args &args) {
@@ -92,19 +93,19 @@ void costs(PJRT_Executable_GetCostAnalysis_Args &args) {
 }
 
 Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &args) {
-  const Program &program = args.executable->compiled->program;
+  const ImportedProgram &program = args.executable->compiled->program;
   auto bytes = [](const auto &arrays) {
     int64_t sum = 0;
     for (const auto &array : arrays)
       sum +=
-          countElements(array.partDims).value_or(0) * static_cast<int64_t>(dtypeSize(array.dtype));
+          countElements(array.shardDims).value_or(0) * static_cast<int64_t>(dtypeSize(array.dtype));
     return sum;
   };
   args.generated_code_size_in_bytes = 0;
   args.argument_size_in_bytes = bytes(program.arguments);
   args.output_size_in_bytes = bytes(program.results);
   args.alias_size_in_bytes = args.temp_size_in_bytes = 0;
-  if (!knows(args, args.host_temp_size_in_bytes))
+  if (!hasField(args, args.host_temp_size_in_bytes))
     return {};
   args.host_generated_code_size_in_bytes = args.host_argument_size_in_bytes = 0;
   args.host_output_size_in_bytes = args.host_alias_size_in_bytes = 0;
@@ -115,7 +116,7 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
 /// Returns the program as it was given, or the text with its shardings.
 void program(PJRT_Executable_OptimizedProgram_Args &args) {
   const std::string &code = args.executable->compiled->description;
-  give("mlir", args.program->format, args.program->format_size);
+  returnText("mlir", args.program->format, args.program->format_size);
   if (args.program->code && args.program->code_size >= code.size())
     std::memcpy(args.program->code, code.data(), code.size());
   args.program->code_size = code.size();
@@ -155,14 +156,14 @@ void deviceAssignment(PJRT_LoadedExecutable_GetDeviceAssignment_Args &args) {
       new PJRT_DeviceAssignmentSerialized{args.executable->compiled->assignment.serialize()};
   args.serialized_device_assignment = made;
   args.serialized_device_assignment_deleter = removeText;
-  give(made->text, args.serialized_bytes, args.serialized_bytes_size);
+  returnText(made->text, args.serialized_bytes, args.serialized_bytes_size);
 }
 
 void compileOptions(PJRT_Executable_GetCompileOptions_Args &args) {
   auto *made = new PJRT_SerializedCompileOptions{args.executable->compiled->options};
   args.serialized_compile_options = made;
   args.serialized_compile_options_deleter = removeText;
-  give(made->text, args.serialized_bytes, args.serialized_bytes_size);
+  returnText(made->text, args.serialized_bytes, args.serialized_bytes_size);
 }
 
 /// A serialized executable is a message with two fields: program and options. It is recompiled when
@@ -175,7 +176,7 @@ void serialize(PJRT_Executable_Serialize_Args &args) {
   putBytes(made->text, SerializedField::Options, args.executable->compiled->options);
   args.serialized_executable = made;
   args.serialized_executable_deleter = removeText;
-  give(made->text, args.serialized_bytes, args.serialized_bytes_size);
+  returnText(made->text, args.serialized_bytes, args.serialized_bytes_size);
 }
 
 Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
@@ -190,7 +191,7 @@ Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
                              });
   if (!isGood)
     return Unexpected(invalidArgument("the serialized program is malformed"));
-  if (knows(args, args.overridden_serialized_compile_options_size) &&
+  if (hasField(args, args.overridden_serialized_compile_options_size) &&
       args.overridden_serialized_compile_options_size)
     options.assign(args.overridden_serialized_compile_options,
                    args.overridden_serialized_compile_options_size);

@@ -1,6 +1,6 @@
 #include "treadle/pjrt/Launch.h"
 
-#include "treadle/pjrt/Gang.h"
+#include "treadle/pjrt/MultiDeviceRun.h"
 #include "treadle/session/SharedSession.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 /// One run on one device.
 struct Launch {
   std::shared_ptr<CompiledProgram> compiled;
-  std::shared_ptr<Gang> gang; // null if there is only one device
-  size_t place = 0;           // index among the devices
+  std::shared_ptr<MultiDeviceRun> multiDeviceRun; // null if there is only one device
+  size_t place = 0;                               // index among the devices
   std::vector<std::shared_ptr<Content>> arguments, results;
   std::vector<bool> donated;
   std::shared_ptr<Completion> done = std::make_shared<Completion>();
@@ -28,7 +28,7 @@ struct Launch {
 
 private:
   Expected<std::vector<Tensor>> compute();
-  Expected<void> separate(std::vector<Tensor> &values) const;
+  Expected<void> copyAliasedArguments(std::vector<Tensor> &values) const;
   void fail(const Error &error);
 };
 
@@ -39,12 +39,12 @@ void Launch::fail(const Error &error) {
 }
 
 Expected<std::vector<Tensor>> Launch::compute() {
-  if (gang)
-    return gang->run(place);
+  if (multiDeviceRun)
+    return multiDeviceRun->run(place);
   for (const auto &argument : arguments)
     if (const Error *error = argument->wait())
       return Unexpected(*error);
-  const Program &program = compiled->program;
+  const ImportedProgram &program = compiled->program;
   Session::Feeds feeds;
   feeds.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -63,12 +63,12 @@ Expected<std::vector<Tensor>> Launch::compute() {
   CompiledProgram::Sessions sessions = TREADLE_TRY(compiled->sessions());
   std::vector<Tensor> values =
       TREADLE_TRY(runTaking(sessions->front(), program.fetches, std::move(feeds)));
-  TREADLE_TRY(separate(values));
+  TREADLE_TRY(copyAliasedArguments(values));
   return values;
 }
 
 /// Copies results that are arguments: JAX copies arrays with such programs.
-Expected<void> Launch::separate(std::vector<Tensor> &values) const {
+Expected<void> Launch::copyAliasedArguments(std::vector<Tensor> &values) const {
   std::unordered_set<const void *> given;
   for (const auto &argument : arguments)
     if (argument)
@@ -119,11 +119,11 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
   launch->compiled = compiled;
   for (size_t i = 0; i < wanted.size(); ++i) {
     PJRT_Buffer *buffer = args.argument_lists[device][i];
-    bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].partDims;
+    bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].shardDims;
     if (!fits && !wanted[i].isToken)
       return Unexpected(invalidArgument("argument ", i, " is ", dtypeName(buffer->dtype),
                                         dimsText(buffer->dims), ", expected ",
-                                        dtypeName(wanted[i].dtype), dimsText(wanted[i].partDims)));
+                                        dtypeName(wanted[i].dtype), dimsText(wanted[i].shardDims)));
     bool isDonated = wanted[i].mayOverwrite && !isKept(args.options, i);
     launch->donated.push_back(isDonated);
     launch->arguments.push_back(TREADLE_TRY(isDonated ? buffer->donate() : buffer->use()));
@@ -134,14 +134,14 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
 }
 
 /// Creates the result buffers, whose elements come later.
-void giveResults(PJRT_LoadedExecutable_Execute_Args &args, size_t index, const Launch &launch,
-                 const PJRT_Device &device) {
+void createResultBuffers(PJRT_LoadedExecutable_Execute_Args &args, size_t index,
+                         const Launch &launch, const PJRT_Device &device) {
   const std::vector<ProgramValue> &results = launch.compiled->program.results;
   for (size_t i = 0; i < results.size(); ++i) {
     PJRT_Memory *memory = device.memory(results[i].memoryKind);
     args.output_lists[index][i] =
         new PJRT_Buffer(memory ? memory : device.memories.front(), results[i].dtype,
-                        results[i].partDims, launch.results[i]);
+                        results[i].shardDims, launch.results[i]);
   }
   if (args.device_complete_events)
     args.device_complete_events[index] = new PJRT_Event{launch.done};
@@ -149,7 +149,7 @@ void giveResults(PJRT_LoadedExecutable_Execute_Args &args, size_t index, const L
 
 Expected<void> executeOnOne(PJRT_LoadedExecutable_Execute_Args &args, PJRT_Device &device) {
   std::shared_ptr<Launch> launch = TREADLE_TRY(prepare(args, 0));
-  giveResults(args, 0, *launch, device);
+  createResultBuffers(args, 0, *launch, device);
   bool mayRunNow = !launch->compiled->program.callsBack && launch->isReady() &&
                    launch->compiled->isShort.load(std::memory_order_relaxed);
   Queue::Task task = [launch = std::move(launch)] { launch->run(); };
@@ -165,18 +165,18 @@ Expected<void> executeOnAll(PJRT_LoadedExecutable_Execute_Args &args) {
   if (Queue::isCallingBack())
     return Unexpected(failedPrecondition("a callback can't run a program on several devices: one "
                                          "of the devices is waiting for the callback"));
-  auto gang =
-      std::make_shared<Gang>(executable.compiled, TREADLE_TRY(executable.compiled->sessions()));
+  auto multiDeviceRun = std::make_shared<MultiDeviceRun>(
+      executable.compiled, TREADLE_TRY(executable.compiled->sessions()));
   std::vector<std::shared_ptr<Launch>> launches;
   for (size_t i = 0; i < args.num_devices; ++i) {
     launches.push_back(TREADLE_TRY(prepare(args, i)));
-    launches.back()->gang = gang;
+    launches.back()->multiDeviceRun = multiDeviceRun;
     launches.back()->place = i;
-    gang->join(i, std::exchange(launches.back()->arguments, {}));
+    multiDeviceRun->join(i, std::exchange(launches.back()->arguments, {}));
   }
-  std::lock_guard lock(executable.client->gangs);
+  std::lock_guard lock(executable.client->launchMutex);
   for (size_t i = 0; i < launches.size(); ++i) {
-    giveResults(args, i, *launches[i], *executable.devices[i]);
+    createResultBuffers(args, i, *launches[i], *executable.devices[i]);
     executable.devices[i]->queue.add([launch = launches[i]] { launch->run(); });
   }
   return {};

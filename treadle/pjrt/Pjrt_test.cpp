@@ -61,11 +61,11 @@ protected:
     PJRT_Program program{};
     program.code = code.data();
     program.code_size = code.size();
-    give(format, program.format, program.format_size);
+    returnText(format, program.format, program.format_size);
     PJRT_Client_Compile_Args args{};
     args.client = client;
     args.program = &program;
-    give(options, args.compile_options, args.compile_options_size);
+    returnText(options, args.compile_options, args.compile_options_size);
     std::string problem = CALL(PJRT_Client_Compile, args);
     executable = args.executable;
     return problem;

@@ -12,7 +12,7 @@ static Attribute entry(ArrayAttr list, unsigned index) {
 }
 
 /// Returns the sharding that the definition of a value states.
-Attribute ResultShardings::stated(Value value) {
+Attribute ResultShardings::declaredSharding(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &main.front()
                ? main.getArgAttr(argument.getArgNumber(), "sdy.sharding")
@@ -74,7 +74,7 @@ Attribute ResultShardings::search(Value from) {
   push(from);
   while (!stack.empty()) {
     Value value = stack.pop_back_val();
-    if (Attribute found = stated(value)) {
+    if (Attribute found = declaredSharding(value)) {
       for (Value again : visited)
         seen.erase(again);
       return found;

@@ -20,7 +20,7 @@ public:
 
 private:
   mlir::Attribute search(mlir::Value from);
-  mlir::Attribute stated(mlir::Value value);
+  mlir::Attribute declaredSharding(mlir::Value value);
   void push(mlir::Value value);
   void pushSources(mlir::Value value);
   void pushReturned(mlir::func::CallOp call, unsigned result);

@@ -33,13 +33,13 @@ template <typename Args, auto function> PJRT_Error *entry(Args *args) {
 }
 
 /// Returns a text to the caller; the text must outlive the call.
-inline void give(std::string_view text, const char *&data, size_t &size) {
+inline void returnText(std::string_view text, const char *&data, size_t &size) {
   data = text.data();
   size = text.size();
 }
 
 /// Whether the caller's version of the arguments has this field: older ones are shorter.
-template <typename Args, typename Field> bool knows(const Args &args, const Field &field) {
+template <typename Args, typename Field> bool hasField(const Args &args, const Field &field) {
   auto end = reinterpret_cast<const char *>(&field + 1);
   return reinterpret_cast<const char *>(&args) + args.struct_size >= end;
 }

@@ -155,7 +155,7 @@ std::string describe(nb::handle array) {
 
 // --- to tensors --------------------------------------------------------------------------------
 
-[[noreturn]] void raiseWrongDtype(const TensorRequest &request, nb::handle array) {
+[[noreturn]] void raiseWrongDtype(const TensorConversion &request, nb::handle array) {
   std::string wanted(dtypeName(*request.want));
   bool isNumber = *request.want != DType::String && *request.want != DType::Resource &&
                   *request.want != DType::Variant;
@@ -163,7 +163,7 @@ std::string describe(nb::handle array) {
                         isNumber ? str("; convert it with .astype('", wanted, "')") : ""));
 }
 
-std::string elementBytes(nb::handle element, const TensorRequest &request) {
+std::string elementBytes(nb::handle element, const TensorConversion &request) {
   PyObject *object = element.ptr();
   if (PyBytes_Check(object))
     return bytesOf(element);
@@ -187,7 +187,7 @@ std::vector<int64_t> dimsOf(nb::handle array) {
   return dims;
 }
 
-Tensor stringTensor(nb::handle array, const TensorRequest &request) {
+Tensor stringTensor(nb::handle array, const TensorConversion &request) {
   // As objects, elements are str or bytes. numpy's own strings lose trailing zeros anyway.
   nb::object objects = array.attr("astype")("O");
   Tensor out = orRaise(Tensor::make(DType::String, dimsOf(array)));
@@ -238,7 +238,7 @@ Tensor plainTensor(nb::object array, DType dtype, bool mayShare) {
 
 // Whether Python numbers of this array may be converted to the dtype, by the order of Python's
 // number kinds.
-bool mayBecome(nb::handle array, DType want) {
+bool isConvertible(nb::handle array, DType want) {
   static constexpr std::string_view order = "biufc";
   std::string kind = text(array.attr("dtype").attr("kind"));
   size_t from = kind == "u" ? 1 : order.find(kind);
@@ -248,7 +248,7 @@ bool mayBecome(nb::handle array, DType want) {
 
 // Converts a value that isn't an array: a Python number, string or list of these, or any object
 // that numpy can read.
-nb::object looseArray(nb::handle value, const TensorRequest &request) {
+nb::object arrayFromValue(nb::handle value, const TensorConversion &request) {
   auto objects = [&] { return numpyAttr("array")(value, nb::arg("dtype") = "O"); };
   try {
     if (request.want == DType::String || PyBytes_Check(value.ptr()))
@@ -270,19 +270,19 @@ bool isSame(const nb::object &fitted, const nb::object &array) {
          nb::cast<bool>(equal(less(fitted, 0), less(array, 0)));
 }
 
-[[noreturn]] void raiseUnfitNumber(const TensorRequest &request) {
+[[noreturn]] void raiseUnrepresentable(const TensorConversion &request) {
   raise(invalidArgument(request.what, " has a number that ", dtypeName(*request.want),
                         " can't represent"));
 }
 
 // numpy makes object arrays of values without a dtype, including integers beyond 64 bits.
-[[noreturn]] void raiseUnfitObject(nb::handle array, const TensorRequest &request) {
+[[noreturn]] void raiseWrongElement(nb::handle array, const TensorConversion &request) {
   nb::object items = array.attr("reshape")(-1).attr("tolist")();
   for (nb::handle item : nb::cast<nb::list>(items))
     if (!PyLong_Check(item.ptr()) && !PyFloat_Check(item.ptr()))
       raise(invalidArgument(request.what, " contains a ", typeName(item), ", expected ",
                             dtypeName(*request.want)));
-  raiseUnfitNumber(request);
+  raiseUnrepresentable(request);
 }
 
 // Casts of numbers that are too large for a dtype give infinity and a warning, which is less
@@ -300,19 +300,19 @@ bool isAsFinite(const nb::object &fitted, const nb::object &array) {
   return nb::cast<bool>(numpyAttr("array_equal")(isfinite(fitted), isfinite(array)));
 }
 
-nb::object fitNumbers(nb::object array, const TensorRequest &request) {
+nb::object convertNumbers(nb::object array, const TensorConversion &request) {
   bool isEmpty = nb::cast<int64_t>(array.attr("size")) == 0;
-  if (!isEmpty && !mayBecome(array, *request.want))
+  if (!isEmpty && !isConvertible(array, *request.want))
     raiseWrongDtype(request, array);
   nb::object fitted = castNumbers(array, *request.want);
   bool fits = isInteger(*request.want) ? isSame(fitted, array) : isAsFinite(fitted, array);
   if (!fits)
-    raiseUnfitNumber(request);
+    raiseUnrepresentable(request);
   return fitted;
 }
 
 // Numbers up to this fit all floating-point dtypes.
-double surelyFits(DType dtype) {
+double alwaysFits(DType dtype) {
   return dtype == DType::Float64                               ? HUGE_VAL
          : dtype == DType::Float32 || dtype == DType::BFloat16 ? 1e38
          : dtype == DType::Float16                             ? 65504
@@ -328,14 +328,15 @@ double magnitude(nb::handle number) {
   return HUGE_VAL;
 }
 
-// Converts a single number, the most common case, with the same result as looseArray and fitNumbers
-// in a tenth of the time. Returns an empty tensor for the cases that they must decide.
+// Converts a single number, the most common case, with the same result as arrayFromValue and
+// convertNumbers in a tenth of the time. Returns an empty tensor for the cases that they must
+// decide.
 nb::object numberArray(nb::handle value, DType want) {
   bool isInt = PyLong_CheckExact(value.ptr()) && (isInteger(want) || isFloating(want));
   bool isFloat = PyFloat_CheckExact(value.ptr()) && isFloating(want);
   if (!isInt && !isFloat)
     return {};
-  if (isFloating(want) && !(magnitude(value) <= surelyFits(want)))
+  if (isFloating(want) && !(magnitude(value) <= alwaysFits(want)))
     return {};
   PyObject *args[] = {value.ptr(), numpyDtype(want).ptr()};
   nb::object array = nb::steal(PyObject_Vectorcall(numpyAttr("asarray").ptr(), args, 2, nullptr));
@@ -347,7 +348,7 @@ nb::object numberArray(nb::handle value, DType want) {
   return isExact ? array : nb::object();
 }
 
-nb::object castSafely(nb::object array, const TensorRequest &request) {
+nb::object castExactly(nb::object array, const TensorConversion &request) {
   nb::object wanted = numpyDtype(*request.want);
   if (!nb::cast<bool>(numpyAttr("can_cast")(array.attr("dtype"), wanted)))
     raiseWrongDtype(request, array);
@@ -357,7 +358,7 @@ nb::object castSafely(nb::object array, const TensorRequest &request) {
 bool isOfObjects(nb::handle array) { return text(array.attr("dtype").attr("kind")) == "O"; }
 
 // Masked elements would be used in computations.
-void requireUnmasked(nb::handle value, const TensorRequest &request) {
+void requireUnmasked(nb::handle value, const TensorConversion &request) {
   bool isPlainArray = value.type().is(arrayType());
   if (!isPlainArray && isArray(value) && nb::cast<bool>(numpyAttr("ma").attr("is_masked")(value)))
     raise(invalidArgument(request.what, " has masked elements; fill them with .filled()"));
@@ -369,23 +370,24 @@ bool isHandle(const std::optional<DType> &want) {
 
 } // namespace
 
-Tensor toTensor(nb::handle value, const TensorRequest &request) {
+Tensor toTensor(nb::handle value, const TensorConversion &request) {
   if (request.want)
     if (nb::object number = numberArray(value, *request.want))
       return plainTensor(std::move(number), *request.want, false);
   requireUnmasked(value, request);
   // A numpy scalar has a dtype, like an array.
   bool isLoose = !isArray(value) && !nb::isinstance(value, numpyAttr("generic"));
-  nb::object array = isArray(value) ? nb::borrow(value) : looseArray(value, request);
+  nb::object array = isArray(value) ? nb::borrow(value) : arrayFromValue(value, request);
   if (isHandle(request.want))
     raiseWrongDtype(request, array);
   DType dtype = dtypeOf(array.attr("dtype"));
   if (request.want && dtype != *request.want) {
     if (isLoose && *request.want != DType::String && isOfObjects(array))
-      raiseUnfitObject(array, request);
+      raiseWrongElement(array, request);
     if (dtype == DType::String || *request.want == DType::String || isQuantized(*request.want))
       raiseWrongDtype(request, array);
-    array = isLoose ? fitNumbers(std::move(array), request) : castSafely(std::move(array), request);
+    array = isLoose ? convertNumbers(std::move(array), request)
+                    : castExactly(std::move(array), request);
     dtype = *request.want;
   }
   if (dtype == DType::String)

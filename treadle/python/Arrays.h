@@ -14,7 +14,7 @@ namespace treadle::python {
 nanobind::object numpyDtype(DType dtype);
 
 /// Options of `toTensor`.
-struct TensorRequest {
+struct TensorConversion {
   std::string what;          // the subject of error messages: `feed 'x:0'`
   std::optional<DType> want; // the required dtype; nullopt: that of the value
   bool mayShare = false;     // whether the tensor may share the array's memory
@@ -23,7 +23,7 @@ struct TensorRequest {
 /// Converts an array, a numpy scalar, or anything that numpy.asarray accepts. Arrays are converted
 /// to another dtype only if it can represent all values of their dtype; Python numbers only if they
 /// fit.
-Tensor toTensor(nanobind::handle value, const TensorRequest &request);
+Tensor toTensor(nanobind::handle value, const TensorConversion &request);
 
 /// Whether the object is a numpy.ndarray or of a subclass.
 bool isArray(nanobind::handle value);

@@ -23,7 +23,7 @@ nb::object numpyType(TypeAttr value) {
   return numpyDtype(value.dtype);
 }
 
-struct ToPython {
+struct AttributeToPython {
   nb::object (*type)(TypeAttr);
 
   nb::object operator()(std::monostate) const { return nb::none(); }
@@ -206,7 +206,7 @@ AttrKind kindOf(const Reader &reader, nb::handle value) {
 } // namespace
 
 nb::object attrObject(const AttrValue &value, Dtypes dtypes) {
-  return std::visit(ToPython{dtypes == Dtypes::Names ? nameOfType : numpyType}, value);
+  return std::visit(AttributeToPython{dtypes == Dtypes::Names ? nameOfType : numpyType}, value);
 }
 
 AttrValue toAttr(std::string_view op, std::string_view name, nb::handle value) {

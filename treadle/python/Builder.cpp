@@ -97,7 +97,7 @@ bool hasGraphValue(nb::handle value) {
 /// theirs, except that floating-point arrays are converted to another floating-point dtype, and
 /// integer arrays to another integer dtype that can represent them.
 Tensor literalTensor(nb::handle value, DType want) {
-  TensorRequest request{"the value", std::nullopt, false};
+  TensorConversion request{"the value", std::nullopt, false};
   if (want != DType::Invalid)
     request.want = want;
   bool isArray = nb::hasattr(value, "dtype");
@@ -172,7 +172,7 @@ std::vector<Input> toInputs(const Owner &owner, const OpDef *def, nb::handle inp
 
 nb::object wrap(const Owner &owner, Output value) { return nb::cast(PyOutput{owner, value}); }
 
-bool givesList(const OpDef *def) {
+bool returnsList(const OpDef *def) {
   if (!def || def->outputs().size() != 1)
     return false;
   const ArgDef &output = def->outputs()[0];
@@ -203,7 +203,7 @@ nb::object addOp(const Owner &owner, const std::string &op, nb::handle inputs,
     node.outputs.push_back(toDType(dtype));
   const OpDef *def = lookupOp(op);
   node.inputs = toInputs(owner, def, inputs, node.attrs);
-  return results(owner, owner->checked(owner->builder.op(std::move(node))), givesList(def));
+  return results(owner, owner->checked(owner->builder.op(std::move(node))), returnsList(def));
 }
 
 std::string shapeText(const PartialShape &shape) {

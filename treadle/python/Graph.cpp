@@ -46,7 +46,7 @@ nb::list valueList(const std::vector<Graph::Value> &values) {
 }
 
 /// Returns the graph after raising a Python warning for each of its notes.
-Graph orRaiseAndWarn(Expected<Graph> read) {
+Graph orRaiseWithWarnings(Expected<Graph> read) {
   Graph graph = orRaise(std::move(read));
   for (const std::string &note : graph.notes())
     if (PyErr_WarnEx(PyExc_UserWarning, note.c_str(), 1))
@@ -60,7 +60,7 @@ Graph graphFromFile(nb::handle path) {
     nb::gil_scoped_release release;
     return Graph::fromFile(name);
   }();
-  return orRaiseAndWarn(std::move(graph));
+  return orRaiseWithWarnings(std::move(graph));
 }
 
 Graph graphFromBytes(nb::handle data) {
@@ -72,7 +72,7 @@ Graph graphFromBytes(nb::handle data) {
     return Graph::fromBytes({static_cast<const char *>(view.buf), static_cast<size_t>(view.len)});
   }();
   PyBuffer_Release(&view);
-  return orRaiseAndWarn(std::move(graph));
+  return orRaiseWithWarnings(std::move(graph));
 }
 
 void graphToFile(const Graph &graph, nb::handle path) {
@@ -140,7 +140,7 @@ std::vector<std::pair<std::string, Tensor>> feedsOf(const Graph &graph, const nb
   std::vector<std::pair<std::string, Tensor>> out;
   for (auto [key, value] : feeds) {
     std::string name = toName(key, "feeds");
-    TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
+    TensorConversion want{str("feed '", name, "'"), std::nullopt, false};
     if (auto node = graph.node(nodeOf(name)); node && !node->outputs.empty())
       want.want = node->outputs.front().dtype;
     out.emplace_back(name, toTensor(value, want));
@@ -324,7 +324,7 @@ nb::list diff(nb::handle before, nb::handle after) {
   nb::object type = nb::module_::import_("treadle").attr("Difference");
   nb::list out;
   for (const Difference &one : orRaise(std::move(found)))
-    out.append(type(one.kind, one.function, one.node, one.message, lineOf(one)));
+    out.append(type(one.kind, one.function, one.node, one.message, formatDifference(one)));
   return out;
 }
 

@@ -262,7 +262,7 @@ takeApart(const Graph::Signature &signature, const std::string &name, nb::object
 }
 
 static Tensor toInput(const Graph::Signature &signature, const std::string &key, nb::handle value) {
-  TensorRequest request{str("input '", key, "'"), std::nullopt};
+  TensorConversion request{str("input '", key, "'"), std::nullopt};
   auto wanted = std::ranges::find(signature.inputs, key, [](auto &entry) { return entry.first; });
   if (wanted != signature.inputs.end())
     request.want = wanted->second.dtype;

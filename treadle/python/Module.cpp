@@ -31,6 +31,6 @@ NB_MODULE(_native, module) {
       "Returns the memory of freed large tensors (above 1 MiB) to the system; otherwise up to\n"
       "48 MB or 1/32 of the machine's memory is kept for new tensors. Returns the number of\n"
       "bytes.");
-  treadle::python::makeErrorsPlain(module);
+  treadle::python::installArgumentErrors(module);
   module.attr("__version__") = std::string(treadle::version()).c_str();
 }

@@ -59,6 +59,6 @@ void bindOps(nanobind::module_ &module);
 void bindSandbox(nanobind::module_ &module);
 void bindSession(nanobind::module_ &module);
 /// Must be called after everything is bound.
-void makeErrorsPlain(nanobind::module_ &module);
+void installArgumentErrors(nanobind::module_ &module);
 
 } // namespace treadle::python

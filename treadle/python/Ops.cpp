@@ -67,7 +67,7 @@ nb::dict attrDict(const AttrMap &attrs) {
 // --- the kernel --------------------------------------------------------------------------------
 
 /// The result of the function that becomes an output of the node.
-struct Pick {
+struct ResultIndex {
   size_t result;
   std::optional<size_t> element; // index in a list; nullopt: the result itself
 };
@@ -76,9 +76,9 @@ struct PythonKernel {
   std::shared_ptr<SharedObject> function;
   std::shared_ptr<SharedObject> attrs; // a dict
   std::vector<DType> outputTypes;
-  bool isDefined = true;   // false: the op is unknown, and its outputs are those that are used
-  bool hasLists = false;   // whether a list among the results is several outputs
-  std::vector<Pick> picks; // by output; empty: the results in order
+  bool isDefined = true; // false: the op is unknown, and its outputs are those that are used
+  bool hasLists = false; // whether a list among the results is several outputs
+  std::vector<ResultIndex> picks; // by output; empty: the results in order
 };
 
 nb::object callFunction(OpContext &ctx, const PythonKernel &kernel) {
@@ -103,7 +103,7 @@ nb::tuple resultTuple(nb::object result) {
 }
 
 /// Returns null if the function returned no such value.
-nb::object picked(const nb::tuple &results, Pick pick) {
+nb::object picked(const nb::tuple &results, ResultIndex pick) {
   if (pick.result >= results.size())
     return {};
   nb::object result = results[pick.result];
@@ -138,10 +138,10 @@ void setOutputs(OpContext &ctx, const PythonKernel &kernel, nb::object result) {
                                     ": a tuple of one array per output"));
   for (size_t i = 0; i < count; ++i) {
     DType wanted = kernel.outputTypes[i];
-    TensorRequest request{str("result ", i, " of its Python function")};
+    TensorConversion request{str("result ", i, " of its Python function")};
     if (wanted != DType::Invalid)
       request.want = wanted;
-    nb::object value = picked(results, kernel.picks.empty() ? Pick{i, {}} : kernel.picks[i]);
+    nb::object value = picked(results, kernel.picks.empty() ? ResultIndex{i, {}} : kernel.picks[i]);
     if (!value)
       return ctx.fail(invalidArgument("its Python function returned no value for output ", i));
     ctx.setOutput(static_cast<int>(i), toTensor(value, request));
@@ -160,9 +160,9 @@ void callPython(OpContext &ctx) {
 
 /// Maps the node's outputs to results if their names come from an op definition that isn't
 /// available. The position is not needed if the op has a single output, which may be a list.
-Expected<std::vector<Pick>> picksOf(const BindContext &node,
-                                    const std::vector<std::string> &outputs) {
-  std::vector<Pick> picks;
+Expected<std::vector<ResultIndex>> resultIndices(const BindContext &node,
+                                                 const std::vector<std::string> &outputs) {
+  std::vector<ResultIndex> picks;
   std::span names = node.outputNames;
   std::string_view first = names.empty() ? std::string_view() : names[0];
   first = first.substr(0, first.find(':'));
@@ -187,7 +187,7 @@ Expected<std::vector<Pick>> picksOf(const BindContext &node,
 }
 
 Expected<BoundKernel> bindPython(const Registered &registered, const BindContext &node) {
-  std::vector<Pick> picks = TREADLE_TRY(picksOf(node, registered.outputs));
+  std::vector<ResultIndex> picks = TREADLE_TRY(resultIndices(node, registered.outputs));
   nb::gil_scoped_acquire gil;
   try {
     auto attrs = std::make_shared<SharedObject>(attrDict(node.attrs));

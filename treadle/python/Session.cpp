@@ -23,8 +23,10 @@ namespace {
 
 class PySession {
 public:
-  /// `isBare`: created from a graph, so that the variables of a SavedModel were not restored.
-  PySession(Session session, std::shared_ptr<const RegisteredOps> ops, bool isBare = false);
+  /// `lacksModelState`: created from a graph, so that the variables of a SavedModel were not
+  /// restored.
+  PySession(Session session, std::shared_ptr<const RegisteredOps> ops,
+            bool lacksModelState = false);
 
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
   void cancel() { session.cancel(); }
@@ -49,7 +51,7 @@ private:
   std::shared_ptr<const RegisteredOps> ops; // declared before the session, which refers to it
   Session session;
   std::map<std::string, DType, std::less<>> inputTypes;
-  bool mayShareFeeds, isBare;
+  bool mayShareFeeds, lacksModelState;
 };
 
 constexpr const char *loadAdvice =
@@ -57,7 +59,7 @@ constexpr const char *loadAdvice =
     "treadle.load(FOLDER), whose .session runs any tensor";
 
 // Copy the array: a variable that shares its memory would change with the array.
-bool keepsNothing(const Graph &graph) {
+bool isStateless(const Graph &graph) {
   return std::ranges::all_of(summarize(graph).ops, [](const GraphSummary::Count &count) {
     const OpDef *op = lookupOp(count.op);
     return op && (!op->isStateful() || op->facts().forgets);
@@ -75,14 +77,14 @@ bool hasState(const Graph &graph) {
 
 // Raises an error for a SavedModel with state that is read directly from a file, whose runs could
 // only fail. In a Graph, passes may have removed the state.
-void checkIsNoModel(nb::handle given, const Graph &graph) {
+void rejectModelWithState(nb::handle given, const Graph &graph) {
   if (!nb::isinstance<Graph>(given) && graph.isSavedModel() && hasState(graph))
     raise(invalidArgument("the graph is a SavedModel with variables or tables, and ", loadAdvice));
 }
 
-PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops, bool isBare)
-    : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(keepsNothing(session.graph())),
-      isBare(isBare) {
+PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops, bool lacksModelState)
+    : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(isStateless(session.graph())),
+      lacksModelState(lacksModelState) {
   for (const Graph::Value &input : session.graph().inputs())
     inputTypes.emplace(input.name, input.dtype);
 }
@@ -118,7 +120,7 @@ Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
     if (!PyUnicode_Check(key.ptr()))
       raiseTypeError(str("a key of feeds is a ", typeName(key), ", expected a name such as 'x:0'"));
     std::string name = toName(key, "feeds");
-    TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
+    TensorConversion request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
     if (auto it = inputTypes.find(withOutput(name)); it != inputTypes.end())
       request.want = it->second;
     Tensor tensor = toTensor(value, request);
@@ -154,7 +156,7 @@ std::vector<Tensor> PySession::runFed(const std::vector<std::string> &fetches,
     throw nb::python_error();
   bool lacksState = !results && (results.error().code == Code::FailedPrecondition ||
                                  results.error().code == Code::NotFound);
-  if (lacksState && isBare && session.graph().isSavedModel())
+  if (lacksState && lacksModelState && session.graph().isSavedModel())
     results.error().message += str("; ", loadAdvice);
   return orRaise(std::move(results));
 }
@@ -330,7 +332,7 @@ void bindSession(nb::module_ &module) {
                 memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
             options.communicator = std::move(communicator);
             Graph made = toGraph(graph);
-            checkIsNoModel(graph, made);
+            rejectModelWithState(graph, made);
             new (self) PySession(orRaise(Session::create(std::move(made), options)), ops, true);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),

@@ -9,12 +9,12 @@ namespace {
 /// A firing in the current schedule.
 struct Event {
   Instance instance;
-  Past clock; // events that precede it in every equivalent schedule, including itself
+  History clock; // events that precede it in every equivalent schedule, including itself
 };
 
 /// A choice between instances.
 struct Choice {
-  std::set<Instance> enabled, wanted, asleep;
+  std::set<Instance> enabled, wanted, sleepSet;
   Instance chosen;
 };
 
@@ -34,8 +34,8 @@ public:
 
 private:
   void runSchedule();
-  void addEvent(const Instance &instance, const Past &past);
-  void wantReversed(size_t earlier, const Event &late);
+  void addEvent(const Instance &instance, const History &past);
+  void requireReversal(size_t earlier, const Event &late);
   void finish();
   bool isRandom();
   bool nextChoice();
@@ -58,10 +58,10 @@ void Search::runSchedule() {
     findings.isComplete = false;
     return;
   }
-  Machine &machine = experiment.begin();
+  Interpreter &machine = experiment.begin();
   events.clear();
   for (size_t depth = 0; !machine.ready().empty(); ++depth) {
-    isStopped = !experiment.goesOn(depth);
+    isStopped = !experiment.shouldContinue(depth);
     if (isStopped)
       return;
     if (depth == choices.size()) {
@@ -69,11 +69,11 @@ void Search::runSchedule() {
       for (const auto &[instance, past] : machine.ready())
         choice.enabled.insert(instance);
       if (depth > 0)
-        for (const Instance &sleeper : choices[depth - 1].asleep)
+        for (const Instance &sleeper : choices[depth - 1].sleepSet)
           if (!conflict(sleeper, choices[depth - 1].chosen))
-            choice.asleep.insert(sleeper);
+            choice.sleepSet.insert(sleeper);
       auto awake = std::ranges::find_if(
-          choice.enabled, [&](const Instance &i) { return !choice.asleep.contains(i); });
+          choice.enabled, [&](const Instance &i) { return !choice.sleepSet.contains(i); });
       if (awake == choice.enabled.end())
         return; // equivalent to an explored schedule
       choice.chosen = *awake;
@@ -84,7 +84,7 @@ void Search::runSchedule() {
     addEvent(chosen, machine.ready().at(chosen));
     machine.fire(chosen);
   }
-  isStopped = !experiment.goesOn(events.size());
+  isStopped = !experiment.shouldContinue(events.size());
   if (isStopped)
     return;
   findings.isAmbiguous |= machine.isAmbiguous();
@@ -92,7 +92,7 @@ void Search::runSchedule() {
 }
 
 // The events of a schedule are numbered like the firings of the interpreter.
-void Search::addEvent(const Instance &instance, const Past &past) {
+void Search::addEvent(const Instance &instance, const History &past) {
   size_t at = events.size();
   Event event{instance, {}};
   event.clock.add(at);
@@ -109,12 +109,12 @@ void Search::addEvent(const Instance &instance, const Past &past) {
   }
   events.push_back(std::move(event));
   for (size_t i : std::views::reverse(conflicting))
-    wantReversed(i, events.back());
+    requireReversal(i, events.back());
 }
 
 // The later event could precede the earlier one: some schedule must begin with the events that lead
 // to it.
-void Search::wantReversed(size_t earlier, const Event &late) {
+void Search::requireReversal(size_t earlier, const Event &late) {
   std::vector<size_t> others;
   for (size_t m = earlier + 1; m < events.size(); ++m)
     if (!events[m].clock.contains(earlier) || &events[m] == &events.back())
@@ -158,12 +158,12 @@ void Search::finish() {
     if (best.empty() || between(other, schedule) < between(best[0], best[1]))
       best = {other, schedule};
   }
-  constexpr size_t mostSeen = 2000;
+  constexpr size_t maxSeen = 2000;
   auto isNew = [&] {
     return std::ranges::none_of(seen,
                                 [&](const Schedule &s) { return s.outcome == schedule.outcome; });
   };
-  if (seen.size() < mostSeen || isNew())
+  if (seen.size() < maxSeen || isNew())
     seen.push_back(std::move(schedule));
 }
 
@@ -171,7 +171,7 @@ void Search::finish() {
 bool Search::isRandom() {
   if (seen.empty())
     return false;
-  Machine &machine = experiment.begin();
+  Interpreter &machine = experiment.begin();
   for (const Instance &instance : seen.front().instances)
     if (machine.ready().contains(instance))
       machine.fire(instance);
@@ -181,9 +181,9 @@ bool Search::isRandom() {
 bool Search::nextChoice() {
   while (!choices.empty()) {
     Choice &choice = choices.back();
-    choice.asleep.insert(choice.chosen);
-    auto next = std::ranges::find_if(choice.wanted,
-                                     [&](const Instance &i) { return !choice.asleep.contains(i); });
+    choice.sleepSet.insert(choice.chosen);
+    auto next = std::ranges::find_if(
+        choice.wanted, [&](const Instance &i) { return !choice.sleepSet.contains(i); });
     if (next != choice.wanted.end()) {
       choice.chosen = *next;
       return true;

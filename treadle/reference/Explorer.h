@@ -2,7 +2,7 @@
 // order of nodes with effects.
 #pragma once
 
-#include "treadle/reference/Machine.h"
+#include "treadle/reference/Interpreter.h"
 
 #include <functional>
 #include <memory>
@@ -14,11 +14,11 @@ class Experiment {
 public:
   virtual ~Experiment() = default;
   /// Starts a run: returns an interpreter in its initial state, and resets all external state.
-  virtual Machine &begin() = 0;
+  virtual Interpreter &begin() = 0;
   /// Whether the order of two firings matters, given their nodes.
   virtual bool conflict(int32_t a, int32_t b) const = 0;
   /// Whether to continue the current run after `firings` firings; otherwise the exploration ends.
-  virtual bool goesOn(size_t firings) = 0;
+  virtual bool shouldContinue(size_t firings) = 0;
   /// Describes the observable outcome of the finished run; equal outcomes have equal texts.
   virtual std::string outcome() = 0;
   /// The error of the run, if it failed. It isn't compared: which of several errors comes first may

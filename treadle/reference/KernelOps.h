@@ -1,7 +1,7 @@
 // The ops of the reference interpreter, computed by kernels one node at a time.
 #pragma once
 
-#include "treadle/reference/Machine.h"
+#include "treadle/reference/Interpreter.h"
 
 namespace treadle::reference {
 

@@ -22,7 +22,7 @@ bool mayBeDead(Block &body) {
 bool isBackEdge(Operation *from, Operation *to) {
   return treadle::isBackEdge(kindOf(from), kindOf(to));
 }
-bool leadsBack(Operation *op) { return treadle::leadsBack(kindOf(op)); }
+bool feedsNextIteration(Operation *op) { return treadle::feedsNextIteration(kindOf(op)); }
 bool entersFrame(Operation *op) { return kindOf(op) == OpKind::Enter; }
 
 Node enterLike(OpBuilder &builder, Node enter, Value value, StringRef name) {

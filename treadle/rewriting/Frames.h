@@ -20,7 +20,7 @@ bool mayBeDead(mlir::Block &body);
 /// that aren't nodes.
 bool isBackEdge(mlir::Operation *from, mlir::Operation *to);
 /// Returns whether a node passes its input to the next iteration.
-bool leadsBack(mlir::Operation *op);
+bool feedsNextIteration(mlir::Operation *op);
 
 /// Returns whether a node is an Enter.
 bool entersFrame(mlir::Operation *op);

@@ -78,7 +78,7 @@ Node replaceCall(Node node, StringRef function, ArrayRef<NamedAttribute> attrs) 
   return call;
 }
 
-Node callInstead(Node node, const llvm::StringMap<StringAttr> &renamed) {
+Node replaceCallees(Node node, const llvm::StringMap<StringAttr> &renamed) {
   if (StringAttr name = renamed.lookup(node.opType()))
     return replaceCall(node, name, node.attrs());
   AttrTypeReplacer replacer;

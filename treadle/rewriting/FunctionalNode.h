@@ -33,7 +33,7 @@ struct FunctionalNode {
 Node replaceCall(Node node, llvm::StringRef function, llvm::ArrayRef<mlir::NamedAttribute> attrs);
 /// Replaces the functions that the node calls, by their old names. Returns the node, or the one
 /// that replaced it.
-Node callInstead(Node node, const llvm::StringMap<mlir::StringAttr> &renamed);
+Node replaceCallees(Node node, const llvm::StringMap<mlir::StringAttr> &renamed);
 
 /// Erases data arguments, which must be unused.
 void eraseArguments(FuncOp function, const llvm::BitVector &arguments);

@@ -76,7 +76,7 @@ Node NodeBuilder::build() {
   return Node(builder.create(state));
 }
 
-NodeBuilder handOn(OpBuilder &builder, ValueRange values, TypeRange types) {
+NodeBuilder forwardValues(OpBuilder &builder, ValueRange values, TypeRange types) {
   NodeBuilder made(builder, values.empty()       ? "NoOp"
                             : values.size() == 1 ? "Identity"
                                                  : "IdentityN");

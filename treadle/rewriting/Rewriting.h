@@ -45,7 +45,8 @@ private:
 /// Starts a node that forwards values: an Identity, an IdentityN for several values, or a NoOp for
 /// none. Name, device and control inputs must be set. `types` are the types of its results if they
 /// differ from the values'.
-NodeBuilder handOn(mlir::OpBuilder &builder, mlir::ValueRange values, mlir::TypeRange types = {});
+NodeBuilder forwardValues(mlir::OpBuilder &builder, mlir::ValueRange values,
+                          mlir::TypeRange types = {});
 
 /// The names of the nodes (and, in a function, the arguments) of one body.
 class NameScope {

@@ -55,7 +55,7 @@ bool ElementwiseFunctions::contains(Node node, llvm::DenseSet<Value> &varying) {
 }
 
 /// Returns whether both types are known and their elements have the same size.
-bool haveElementsOfOneSize(Type a, Type b) {
+bool haveSameElementSize(Type a, Type b) {
   Type from = getElementTypeOrSelf(a), to = getElementTypeOrSelf(b);
   return from.isIntOrFloat() && to.isIntOrFloat() &&
          from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth();
@@ -71,14 +71,14 @@ bool ElementwiseFunctions::isElementwiseOp(Node node) {
   }
   if (op == "Bitcast")
     return node.numData() == 1 && node.numResults() == 1 &&
-           haveElementsOfOneSize(node.data()[0].getType(), node.results()[0].getType());
+           haveSameElementSize(node.data()[0].getType(), node.results()[0].getType());
   if (opKind(op) == OpKind::Call) {
     auto callee = node.attr<tf_type::FuncAttr>("f");
     return callee && contains(functionOf(callee.getName().getRootReference().getValue()));
   }
   const OpDef *def = lookupOp(op);
   return def && (!def->elementwise().empty() || def->facts().isPointwise) &&
-         !def->facts().takesConditionOfRows;
+         !def->facts().allowsRowCondition;
 }
 
 /// Returns the computation of an elementwise op; empty for other ops and for function calls.
@@ -88,7 +88,7 @@ StringRef elementwiseForm(Node node, FunctionOfName functionOf) {
 }
 
 /// Returns the value before Identity nodes, which `numNodes` counts.
-Value behindIdentities(Value value, FunctionOfName functionOf, size_t &numNodes) {
+Value lookThroughIdentities(Value value, FunctionOfName functionOf, size_t &numNodes) {
   Node node = definingNode(value);
   while (elementwiseForm(node, functionOf) == "identity" && node.numData() == 1) {
     ++numNodes;
@@ -118,7 +118,7 @@ size_t numNodesOf(FuncOp function) {
 }
 
 /// Returns whether both values are the same result of equal nodes with equal inputs.
-bool areOfOneOp(OpResult first, OpResult second) {
+bool areSameResult(OpResult first, OpResult second) {
   Node a(first.getOwner()), b(second.getOwner());
   auto isStated = [](NamedAttribute attr) { return !isAboutNode(attr.getName()); };
   return a.opType() == b.opType() && a.numData() == b.numData() &&
@@ -162,7 +162,7 @@ std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
   for (size_t i = 0; i < pairs.size(); ++i) {
     auto [a, b] = pairs[i];
     if (a.getDefiningOp() && b.getDefiningOp()) {
-      if (!areOfOneOp(cast<OpResult>(a), cast<OpResult>(b)) || pairs.size() > mostPairs)
+      if (!areSameResult(cast<OpResult>(a), cast<OpResult>(b)) || pairs.size() > mostPairs)
         return std::nullopt;
       for (auto [x, y] : llvm::zip(definingNode(a).data(), definingNode(b).data()))
         pairs.insert({x, y});
@@ -248,14 +248,15 @@ bool isElementwise(FuncOp function, FunctionOfName functionOf) {
 bool returnsSecond(FuncOp function, FunctionOfName functionOf) {
   Value result = resultOfTwo(function);
   size_t numNodes = 0;
-  return result && behindIdentities(result, functionOf, numNodes) == function.getDataArgument(1) &&
+  return result &&
+         lookThroughIdentities(result, functionOf, numNodes) == function.getDataArgument(1) &&
          numNodes == numNodesOf(function);
 }
 
 StringRef combinationOf(FuncOp function, FunctionOfName functionOf) {
   Value result = resultOfTwo(function);
   size_t numNodes = 1;
-  Node node = result ? definingNode(behindIdentities(result, functionOf, numNodes)) : Node();
+  Node node = result ? definingNode(lookThroughIdentities(result, functionOf, numNodes)) : Node();
   StringRef form = elementwiseForm(node, functionOf);
   if (form.empty() || node.numData() != 2 || numNodes != numNodesOf(function))
     return {};
@@ -272,7 +273,7 @@ SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf) {
     return {};
   size_t numNodes = 0;
   Value result = comparator.getReturn()->getOperand(0);
-  return Comparator(functionOf).keysOf(behindIdentities(result, functionOf, numNodes));
+  return Comparator(functionOf).keysOf(lookThroughIdentities(result, functionOf, numNodes));
 }
 
 } // namespace treadle::tfg

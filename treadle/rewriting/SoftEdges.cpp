@@ -153,7 +153,7 @@ NumberedBody::NumberedBody(Block &body) {
   for (auto [i, node] : llvm::enumerate(nodes))
     for (Value operand : node->getOperands())
       if (Node from = definingNode(operand);
-          from && numbers.contains(from.getOperation()) && !leadsBack(from.getOperation()))
+          from && numbers.contains(from.getOperation()) && !feedsNextIteration(from.getOperation()))
         before[i].push_back(numbers.lookup(from.getOperation()));
 }
 

@@ -2,9 +2,9 @@
 //
 // A node's attribute `_soft_inputs` lists the names of nodes of the same body that should run
 // before it. A soft edge isn't an operand: it keeps no node alive, and analyses of uses don't see
-// it. ExchangeOrder takes it into account before nodes are fused across communication. Only names
-// must be updated: a pass creates a SoftEdges and records there which nodes it erases, merges and
-// copies.
+// it. CommunicationOrder takes it into account before nodes are fused across communication. Only
+// names must be updated: a pass creates a SoftEdges and records there which nodes it erases, merges
+// and copies.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"

@@ -70,7 +70,7 @@ private:
 
 /// Decompresses `size` bytes of a stream, or returns nullopt. Memory is allocated as data arrives,
 /// since `size` isn't trustworthy.
-template <typename Stream> std::optional<std::string> takeAll(Stream stream, size_t size) {
+template <typename Stream> std::optional<std::string> decompressAll(Stream stream, size_t size) {
   constexpr size_t firstRoom = 1 << 16;
   std::string out;
   while (!stream.isDone()) {
@@ -102,8 +102,8 @@ Expected<uint64_t> takeSize(std::string_view &part, uint64_t most, uint64_t begi
 /// Decompresses a part of a chunk.
 Expected<std::string> expand(Compression compression, std::string_view part, uint64_t size,
                              uint64_t begin) {
-  auto result = compression == Compression::Zstd ? takeAll(ZstdStream(part), size)
-                                                 : takeAll(BrotliStream(part), size);
+  auto result = compression == Compression::Zstd ? decompressAll(ZstdStream(part), size)
+                                                 : decompressAll(BrotliStream(part), size);
   if (!result)
     return damaged(begin, "its compressed data can't be decompressed");
   return std::move(*result);
@@ -124,17 +124,17 @@ Expected<std::vector<uint64_t>> readEnds(std::string_view sizes, uint64_t numRec
   return ends;
 }
 
-thread_local uint64_t mostOfThread = 0; // 0: no limit set
+thread_local uint64_t limitOfThread = 0; // 0: no limit set
 
 } // namespace
 
 ExpansionLimit::ExpansionLimit(uint64_t most)
-    : before(std::exchange(mostOfThread, most ? most : mostOfThread)) {}
-ExpansionLimit::~ExpansionLimit() { mostOfThread = before; }
+    : before(std::exchange(limitOfThread, most ? most : limitOfThread)) {}
+ExpansionLimit::~ExpansionLimit() { limitOfThread = before; }
 
 uint64_t ExpansionLimit::of(uint64_t fileSize) {
   constexpr uint64_t floor = uint64_t{1} << 30, factor = 4096;
-  return mostOfThread ? mostOfThread : std::max(floor, factor * fileSize);
+  return limitOfThread ? limitOfThread : std::max(floor, factor * fileSize);
 }
 
 bool isRiegeli(std::string_view bytes) {

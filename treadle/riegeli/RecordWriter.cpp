@@ -10,7 +10,7 @@ namespace treadle::riegeli {
 namespace {
 
 /// Returns the hash of some numbers, followed by the numbers.
-std::string withHash(std::initializer_list<uint64_t> values) {
+std::string prependHash(std::initializer_list<uint64_t> values) {
   std::string numbers, result;
   for (uint64_t value : values)
     putFixed(numbers, value);
@@ -47,7 +47,7 @@ void RecordWriter::writeChunk(char type, uint64_t numRecords, uint64_t decodedSi
                               const std::vector<std::string_view> &data) {
   uint64_t dataSize = totalSize(data), begin = position;
   uint64_t typeAndNumber = numRecords << 8 | static_cast<unsigned char>(type);
-  std::string header = withHash({dataSize, hashOf(data), typeAndNumber, decodedSize});
+  std::string header = prependHash({dataSize, hashOf(data), typeAndNumber, decodedSize});
   uint64_t end = advance(begin, chunkHeaderSize + dataSize);
   writeBytes(header, begin, end);
   for (std::string_view part : data)
@@ -58,7 +58,7 @@ void RecordWriter::writeChunk(char type, uint64_t numRecords, uint64_t decodedSi
 void RecordWriter::writeBytes(std::string_view bytes, uint64_t chunkBegin, uint64_t chunkEnd) {
   while (isOk && !bytes.empty()) {
     if (position % blockSize == 0) {
-      isOk = sink(withHash({position - chunkBegin, chunkEnd - position}));
+      isOk = sink(prependHash({position - chunkBegin, chunkEnd - position}));
       position += blockHeaderSize;
       continue;
     }

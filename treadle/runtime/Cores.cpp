@@ -32,7 +32,7 @@ std::vector<int> allowedCores() {
   return cores;
 }
 
-bool moveThisThreadTo(const std::vector<int> &cores) {
+bool pinThisThread(const std::vector<int> &cores) {
   int count = cores.empty() ? 0 : std::ranges::max(cores) + 1;
   cpu_set_t *set = count > 0 && std::ranges::min(cores) >= 0 ? CPU_ALLOC(count) : nullptr;
   if (!set)
@@ -150,7 +150,7 @@ namespace {
 struct alignas(64) Count {
   std::atomic<int> computing{0}; // threads with this number that compute
 };
-constinit std::array<Count, maxThreadNumbers> counts{};
+constinit std::array<Count, maxThreadSlots> counts{};
 constinit std::atomic<int> numUsed{0}; // counters in use are those below this index
 
 /// Number of nested scopes in which this thread computes; 0 while it waits.
@@ -167,30 +167,30 @@ void change(int by) {
 
 } // namespace
 
-Computing::Computing() {
+ComputeScope::ComputeScope() {
   if (depth++ == 0)
     change(1);
 }
 
-Computing::~Computing() {
+ComputeScope::~ComputeScope() {
   if (--depth == 0)
     change(-1);
 }
 
-int Computing::others(int most) {
+int ComputeScope::others(int most) {
   int number = depth > 0 ? threadNumber() : -1, sum = 0;
   for (int i = 0, end = numUsed.load(std::memory_order_relaxed); i < end && sum < most; ++i)
     sum += counts[static_cast<size_t>(i)].computing.load(std::memory_order_relaxed) - (i == number);
   return std::min(sum, most);
 }
 
-Resting::Resting() : depthBefore(depth) {
+WaitScope::WaitScope() : depthBefore(depth) {
   if (depth > 0)
     change(-1);
   depth = 0;
 }
 
-Resting::~Resting() {
+WaitScope::~WaitScope() {
   depth = depthBefore;
   if (depth > 0)
     change(1);

@@ -18,7 +18,7 @@ Expected<void> checkCores(const std::vector<int> &cores);
 
 /// Restricts this thread, and the threads that it starts from now on, to these cores. Returns false
 /// if the system refuses.
-bool moveThisThreadTo(const std::vector<int> &cores);
+bool pinThisThread(const std::vector<int> &cores);
 
 /// Number of threads that can compute at the same time, at least 1: the number of allowed cores, or
 /// fewer if the container's CPU quota is lower. Read once.
@@ -30,24 +30,24 @@ int availableCores();
 std::optional<double> coresOfGroups(std::string_view membership, const std::string &mount);
 
 /// A scope in which the current thread computes, or is ready to compute. Scopes may nest.
-class Computing {
+class ComputeScope {
 public:
-  Computing();
-  ~Computing();
-  Computing(const Computing &) = delete;
-  Computing &operator=(const Computing &) = delete;
+  ComputeScope();
+  ~ComputeScope();
+  ComputeScope(const ComputeScope &) = delete;
+  ComputeScope &operator=(const ComputeScope &) = delete;
 
   /// Number of other threads of the process that compute now, counted up to `most`.
   static int others(int most);
 };
 
 /// A scope, within one that computes, in which the current thread waits for others.
-class Resting {
+class WaitScope {
 public:
-  Resting();
-  ~Resting();
-  Resting(const Resting &) = delete;
-  Resting &operator=(const Resting &) = delete;
+  WaitScope();
+  ~WaitScope();
+  WaitScope(const WaitScope &) = delete;
+  WaitScope &operator=(const WaitScope &) = delete;
 
 private:
   const int depthBefore;

@@ -58,10 +58,10 @@ TEST(Cores, AThreadStaysOnThose) {
     GTEST_SKIP() << "the system doesn't tell";
   std::vector<int> after;
   std::thread([&] {
-    EXPECT_TRUE(moveThisThreadTo({cores.back()}));
+    EXPECT_TRUE(pinThisThread({cores.back()}));
     after = allowedCores();
-    EXPECT_FALSE(moveThisThreadTo({}));
-    EXPECT_FALSE(moveThisThreadTo({-1}));
+    EXPECT_FALSE(pinThisThread({}));
+    EXPECT_FALSE(pinThisThread({-1}));
   }).join();
   EXPECT_EQ(after, std::vector<int>{cores.back()});
   EXPECT_EQ(allowedCores(), cores) << "other threads stay where they are";
@@ -107,39 +107,39 @@ TEST(Cores, WhatIsNoLimitIsNone) {
 /// Returns the number of computing threads as another thread counts them.
 int others(int most) {
   int count = 0;
-  std::thread([&] { count = Computing::others(most); }).join();
+  std::thread([&] { count = ComputeScope::others(most); }).join();
   return count;
 }
 
-TEST(Computing, CountsTheOtherThreads) {
+TEST(ComputeScope, CountsTheOtherThreads) {
   EXPECT_EQ(others(9), 0);
-  Computing here;
-  EXPECT_EQ(Computing::others(9), 0) << "this thread is no other";
+  ComputeScope here;
+  EXPECT_EQ(ComputeScope::others(9), 0) << "this thread is no other";
   EXPECT_EQ(others(9), 1);
   EXPECT_EQ(others(0), 0) << "counted up to that";
-  Computing nested;
+  ComputeScope nested;
   EXPECT_EQ(others(9), 1) << "a thread counts once";
 }
 
-TEST(Computing, WhoRestsDoesNotCompute) {
-  Computing here;
+TEST(ComputeScope, WhoRestsDoesNotCompute) {
+  ComputeScope here;
   {
-    Resting resting;
+    WaitScope resting;
     EXPECT_EQ(others(9), 0);
-    Computing meanwhile; // as a callback would
+    ComputeScope meanwhile; // as a callback would
     EXPECT_EQ(others(9), 1);
   }
   EXPECT_EQ(others(9), 1);
 }
 
-TEST(Computing, ManyThreadsComeAndGo) {
+TEST(ComputeScope, ManyThreadsComeAndGo) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 100; ++i)
     threads.emplace_back([] {
       for (int k = 0; k < 100; ++k) {
-        Computing here;
-        EXPECT_LE(Computing::others(200), 100);
-        Resting resting;
+        ComputeScope here;
+        EXPECT_LE(ComputeScope::others(200), 100);
+        WaitScope resting;
       }
     });
   for (std::thread &thread : threads)

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t readyPerCheck = 64; // nodes between checks of the inbox and the clock
 
 // The inputs of a node are contiguous, so all nodes share one array of consecutive indices.
-const uint32_t *rowOfIndices(size_t count) {
+const uint32_t *consecutiveIndices(size_t count) {
   thread_local std::vector<uint32_t> row;
   while (row.size() < count)
     row.push_back(static_cast<uint32_t>(row.size()) | InputIndex::takeBit);
@@ -28,11 +28,11 @@ const uint32_t *rowOfIndices(size_t count) {
 // --- suspended and offloaded ops ---------------------------------------------------------------
 
 void Runner::Waiting::complete(std::vector<Tensor> outputs) {
-  runner->arrive({site, std::move(outputs), nullptr});
+  runner->arrive({instance, std::move(outputs), nullptr});
 }
 
 void Runner::Waiting::fail(Error e) {
-  runner->arrive({site, {}, std::make_unique<Error>(std::move(e))});
+  runner->arrive({instance, {}, std::make_unique<Error>(std::move(e))});
 }
 
 struct Runner::Offloaded {
@@ -44,7 +44,7 @@ struct Runner::Offloaded {
 void Runner::arrive(Arrival arrival) {
   std::lock_guard lock(mutex);
   inbox.push_back(std::move(arrival));
-  inboxHasMail.store(true, std::memory_order_release);
+  hasArrivals.store(true, std::memory_order_release);
   wake.notify_one(); // under the lock: the runner may be destroyed right after
 }
 
@@ -53,26 +53,27 @@ bool Runner::takeArrivals() {
   {
     std::lock_guard lock(mutex);
     arrivals.swap(inbox);
-    inboxHasMail.store(false, std::memory_order_relaxed);
+    hasArrivals.store(false, std::memory_order_relaxed);
   }
   for (Arrival &a : arrivals) {
     --outstanding;
     std::erase_if(waiting, [&](const Ref<Waiting> &w) {
-      bool isIt = w->site.node == a.site.node && w->site.iteration == a.site.iteration;
+      bool isIt =
+          w->instance.node == a.instance.node && w->instance.iteration == a.instance.iteration;
       if (isIt && run.trace) [[unlikely]] {
-        const NodeInfo &info = planOf(a.site).infos[a.site.node];
+        const NodeInfo &info = planOf(a.instance).infos[a.instance.node];
         run.trace->addWait(info.name, info.op, w->begin, bytesOf(a.outputs));
       }
       return isIt;
     });
-    clearInputs(a.site);
+    clearInputs(a.instance);
     if (a.error) {
-      failAt(a.site, std::move(*a.error));
+      failAt(a.instance, std::move(*a.error));
       continue;
     }
-    a.outputs.resize(nodeAt(a.site).outputCount);
+    a.outputs.resize(nodeAt(a.instance).outputCount);
     if (!error)
-      propagate(a.site, a.outputs, false);
+      propagate(a.instance, a.outputs, false);
   }
   return !arrivals.empty();
 }
@@ -83,7 +84,7 @@ void Runner::waitForArrival() {
     wake.notify_one();
   });
   {
-    Resting resting;
+    WaitScope resting;
     std::unique_lock lock(mutex);
     wake.wait(lock, [this] { return !inbox.empty() || run.isStopped(); });
   }
@@ -98,7 +99,7 @@ void Runner::abandon() {
   waiting.clear();
   while (outstanding > 0) {
     {
-      Resting resting;
+      WaitScope resting;
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return !inbox.empty(); });
     }
@@ -106,14 +107,14 @@ void Runner::abandon() {
   }
 }
 
-void Runner::failAt(Site site, Error e) {
-  const NodeInfo &info = planOf(site).infos[site.node];
-  if (!runsFunctions(nodeAt(site), info))
+void Runner::failAt(NodeInstance instance, Error e) {
+  const NodeInfo &info = planOf(instance).infos[instance.node];
+  if (!runsFunctions(nodeAt(instance), info))
     e = std::move(e).atNode(info.name, info.op);
-  if (error && site.node >= errorOrder)
+  if (error && instance.node >= errorOrder)
     return;
   error = std::make_unique<Error>(std::move(e));
-  errorOrder = site.node;
+  errorOrder = instance.node;
 }
 
 // --- the loop ----------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ void Runner::loop() {
         error = std::make_unique<Error>(run.stopReason());
         return;
       }
-      if (inboxHasMail.load(std::memory_order_acquire) && takeArrivals())
+      if (hasArrivals.load(std::memory_order_acquire) && takeArrivals())
         continue; // the arrival may have been the last one, or an error
     }
     if (readyHead < ready.size()) {
@@ -172,70 +173,70 @@ Runner::~Runner() {
 
 // --- nodes -------------------------------------------------------------------------------------
 
-void Runner::clearInputs(Site site) {
-  Tensor *inputs = inputsOf(site);
-  for (uint32_t i = 0; i < nodeAt(site).inputCount; ++i)
+void Runner::clearInputs(NodeInstance instance) {
+  Tensor *inputs = inputsOf(instance);
+  for (uint32_t i = 0; i < nodeAt(instance).inputCount; ++i)
     inputs[i].reset();
 }
 
 void Runner::fire(Ready next) {
-  Site site{next.node, next.iteration};
-  const PlanNode &node = nodeAt(site);
+  NodeInstance instance{next.node, next.iteration};
+  const PlanNode &node = nodeAt(instance);
   if (next.isDead) {
-    clearInputs(site);
+    clearInputs(instance);
     scratch.assign(node.outputCount, Tensor());
-    return propagate(site, {scratch.data(), node.outputCount}, true);
+    return propagate(instance, {scratch.data(), node.outputCount}, true);
   }
   switch (node.kind) {
   case NodeKind::Arg: {
-    int32_t argument = planOf(site).places[site.node].argument;
-    Tensor value = argument < 0 ? Tensor() : site.iteration->frame->activation->args[argument];
-    return propagate(site, {&value, 1}, false);
+    int32_t argument = planOf(instance).locations[instance.node].argument;
+    Tensor value = argument < 0 ? Tensor() : instance.iteration->frame->activation->args[argument];
+    return propagate(instance, {&value, 1}, false);
   }
   case NodeKind::NoOp:
-    return propagate(site, {}, false);
+    return propagate(instance, {}, false);
   case NodeKind::Switch:
   case NodeKind::SwitchN:
-    return runSwitch(site);
+    return runSwitch(instance);
   case NodeKind::Merge:
-    return runMerge(site);
+    return runMerge(instance);
   case NodeKind::Enter:
   case NodeKind::Exit:
   case NodeKind::NextIteration: {
-    Tensor value = std::move(*inputsOf(site));
-    return propagate(site, {&value, 1}, false);
+    Tensor value = std::move(*inputsOf(instance));
+    return propagate(instance, {&value, 1}, false);
   }
   case NodeKind::Call:
-    return node.mayBlock ? startCall(site) : runHere(site);
+    return node.mayBlock ? startCall(instance) : runHere(instance);
   case NodeKind::While:
-    return node.mayBlock ? startWhile(site) : runHere(site);
+    return node.mayBlock ? startWhile(instance) : runHere(instance);
   case NodeKind::For:
-    return node.mayBlock ? startFor(site) : runHere(site);
+    return node.mayBlock ? startFor(instance) : runHere(instance);
   default:
-    return runHere(site);
+    return runHere(instance);
   }
 }
 
 // Runs the node on this thread, or offloads it if other nodes could run meanwhile. Ops that suspend
 // hold no thread.
-void Runner::runHere(Site site) {
-  const PlanNode &node = nodeAt(site);
+void Runner::runHere(NodeInstance instance) {
+  const PlanNode &node = nodeAt(instance);
   bool isReady = readyHead < ready.size();
   if (node.waits && !node.mayBlock && (isReady || outstanding > 0))
-    return offload(site,
+    return offload(instance,
                    [](std::function<void()> task) { return WaitingThreads::run(std::move(task)); });
   if (node.isExpensive && !node.mayBlock && run.pool && isReady)
-    return offload(site, [this](std::function<void()> task) {
+    return offload(instance, [this](std::function<void()> task) {
       run.pool->schedule(std::move(task));
       return true;
     });
-  return runKernel(site);
+  return runKernel(instance);
 }
 
-void Runner::prepare(Execution &ctx, Site site, Tensor *outputs) {
-  const PlanNode &node = nodeAt(site);
-  ctx.bases[0] = inputsOf(site);
-  ctx.inputIndex = rowOfIndices(node.inputCount);
+void Runner::prepare(Execution &ctx, NodeInstance instance, Tensor *outputs) {
+  const PlanNode &node = nodeAt(instance);
+  ctx.bases[0] = inputsOf(instance);
+  ctx.inputIndex = consecutiveIndices(node.inputCount);
   ctx.inputCount = node.inputCount;
   ctx.outputCount = node.outputCount;
   ctx.outputs = outputs;
@@ -244,52 +245,52 @@ void Runner::prepare(Execution &ctx, Site site, Tensor *outputs) {
 }
 
 /// Names the loop of a frame and, for a nested loop, the iterations of the enclosing frames.
-static std::string nameOf(const Frame &frame) {
+static std::string nameOf(const FrameExecution &frame) {
   const Iteration *outer = frame.parent;
   return outer && outer->frame->id
              ? str(frame.shape().name, " in ", nameOf(*outer->frame), " ", outer->number)
              : frame.shape().name;
 }
 
-void Runner::trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const {
-  const DataflowPlan &plan = planOf(site);
-  const NodeInfo &info = plan.infos[site.node];
-  const Frame &frame = *site.iteration->frame;
+void Runner::trace(NodeInstance instance, Trace::Clock::time_point begin, Trace::Work work) const {
+  const DataflowPlan &plan = planOf(instance);
+  const NodeInfo &info = plan.infos[instance.node];
+  const FrameExecution &frame = *instance.iteration->frame;
   if (frame.id == 0)
     return run.trace->add(info.name, info.op, plan.name, begin, work);
-  TracedIteration iteration{nameOf(frame), site.iteration->number,
+  TracedIteration iteration{nameOf(frame), instance.iteration->number,
                             frame.shape().parallelIterations};
   run.trace->add(info.name, info.op, plan.name, begin, work, &iteration);
 }
 
-void Runner::runKernel(Site site) {
+void Runner::runKernel(NodeInstance instance) {
   struct Executor final : SuspendingExecutor {
-    Executor(Runner *runner, Site site) : runner(runner), site(site) {}
+    Executor(Runner *runner, NodeInstance instance) : runner(runner), instance(instance) {}
     Ref<Suspension> suspend(OpContext &) override {
       ++runner->outstanding;
-      runner->waiting.push_back(makeRef<Waiting>(runner, site));
+      runner->waiting.push_back(makeRef<Waiting>(runner, instance));
       return runner->waiting.back();
     }
     Runner *runner;
-    Site site;
-  } executor(this, site);
-  const PlanNode &node = nodeAt(site);
+    NodeInstance instance;
+  } executor(this, instance);
+  const PlanNode &node = nodeAt(instance);
   // A nested run on this thread may use `scratch`, so the outputs move to a vector of their own.
   std::vector<Tensor> outputs = std::move(scratch);
   outputs.resize(std::max<size_t>(outputs.size(), node.outputCount));
   {
     Execution ctx;
-    prepare(ctx, site, outputs.data());
+    prepare(ctx, instance, outputs.data());
     ctx.executor = &executor;
     auto begin = Trace::now(run.trace);
-    callCharged(node.fn, ctx);
+    callAndCharge(node.fn, ctx);
     if (run.trace) [[unlikely]]
-      trace(site, begin, {bytesOf({outputs.data(), node.outputCount}), {}});
+      trace(instance, begin, {bytesOf({outputs.data(), node.outputCount}), {}});
     if (ctx.error)
-      failAt(site, std::move(*ctx.error));
+      failAt(instance, std::move(*ctx.error));
     else if (!ctx.suspension) {
-      clearInputs(site);
-      propagate(site, {outputs.data(), node.outputCount}, false);
+      clearInputs(instance);
+      propagate(instance, {outputs.data(), node.outputCount}, false);
     }
   }
   for (uint32_t i = 0; i < node.outputCount; ++i)
@@ -297,53 +298,53 @@ void Runner::runKernel(Site site) {
   scratch = std::move(outputs);
 }
 
-void Runner::offload(Site site, const Schedule &schedule) {
-  const PlanNode &node = nodeAt(site);
+void Runner::offload(NodeInstance instance, const Schedule &schedule) {
+  const PlanNode &node = nodeAt(instance);
   auto op = std::make_shared<Offloaded>();
   op->outputs.resize(node.outputCount);
-  op->indices.assign(rowOfIndices(node.inputCount),
-                     rowOfIndices(node.inputCount) + node.inputCount);
-  prepare(op->ctx, site, op->outputs.data());
+  op->indices.assign(consecutiveIndices(node.inputCount),
+                     consecutiveIndices(node.inputCount) + node.inputCount);
+  prepare(op->ctx, instance, op->outputs.data());
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
-  bool isScheduled = schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
+  bool isScheduled = schedule([this, op, instance, fn = node.fn, account = MemoryBudget::opened()] {
     MemoryBudget::Scope budget(account);
     auto begin = Trace::now(run.trace);
-    callCharged(fn, op->ctx);
+    callAndCharge(fn, op->ctx);
     auto suspended = Trace::now(run.trace);
     finishSuspended(op->ctx);
     if (run.trace) [[unlikely]]
-      trace(site, begin, {bytesOf(op->outputs), Trace::Clock::now() - suspended});
-    arrive({site, std::move(op->outputs), std::move(op->ctx.error)});
+      trace(instance, begin, {bytesOf(op->outputs), Trace::Clock::now() - suspended});
+    arrive({instance, std::move(op->outputs), std::move(op->ctx.error)});
   });
   if (isScheduled)
     return;
   --outstanding;
-  failAt(site, resourceExhausted("can't start a thread for an op that may wait for others"));
+  failAt(instance, resourceExhausted("can't start a thread for an op that may wait for others"));
 }
 
-void Runner::runSwitch(Site site) {
-  const PlanNode &node = nodeAt(site);
-  Tensor *inputs = inputsOf(site);
+void Runner::runSwitch(NodeInstance instance) {
+  const PlanNode &node = nodeAt(instance);
+  Tensor *inputs = inputsOf(instance);
   Expected<int> taken = node.kind == NodeKind::SwitchN
-                            ? asChoice(inputs[1], node.outputCount)
-                            : asPredicate(inputs[1]).map([](bool yes) { return int(yes); });
+                            ? branchIndexOf(inputs[1], node.outputCount)
+                            : switchPredicateOf(inputs[1]).map([](bool yes) { return int(yes); });
   if (!taken)
-    return failAt(site, std::move(taken.error()));
+    return failAt(instance, std::move(taken.error()));
   scratch.assign(node.outputCount, Tensor());
   scratch[*taken] = std::move(inputs[0]);
-  clearInputs(site);
-  propagate(site, {scratch.data(), node.outputCount}, false);
+  clearInputs(instance);
+  propagate(instance, {scratch.data(), node.outputCount}, false);
 }
 
-void Runner::runMerge(Site site) {
-  const PlanNode &node = nodeAt(site);
-  Tensor *inputs = inputsOf(site);
+void Runner::runMerge(NodeInstance instance) {
+  const PlanNode &node = nodeAt(instance);
+  Tensor *inputs = inputsOf(instance);
   for (int i = 0; i < static_cast<int>(node.inputCount); ++i)
     if (inputs[i]) {
       Tensor outputs[2] = {std::move(inputs[i]), Tensor::scalar<int32_t>(DType::Int32, i)};
-      clearInputs(site);
-      return propagate(site, {outputs, std::min<size_t>(2, node.outputCount)}, false);
+      clearInputs(instance);
+      return propagate(instance, {outputs, std::min<size_t>(2, node.outputCount)}, false);
     }
 }
 
@@ -356,59 +357,60 @@ void Runner::failCall(const Continuation &then, Error e) {
     error = std::make_unique<Error>(std::move(e));
 }
 
-void Runner::startCall(Site site) {
-  const auto &state = *static_cast<const CallState *>(nodeAt(site).state);
-  const PlanNode &node = nodeAt(site);
-  Tensor *inputs = inputsOf(site);
+void Runner::startCall(NodeInstance instance) {
+  const auto &state = *static_cast<const CallState *>(nodeAt(instance).state);
+  const PlanNode &node = nodeAt(instance);
+  Tensor *inputs = inputsOf(instance);
   Expected<const Plan *> plan = state.plan(inputs, node.inputCount);
   if (!plan)
-    return failAt(site, std::move(plan.error()));
+    return failAt(instance, std::move(plan.error()));
   size_t first = state.firstArg(), numArgs = node.inputCount - first;
   std::vector<Tensor> args(std::make_move_iterator(inputs + first),
                            std::make_move_iterator(inputs + first + numArgs));
-  clearInputs(site);
+  clearInputs(instance);
   Continuation then;
-  then.caller = site;
-  callPlan(**plan, std::move(args), std::move(then), site.iteration->frame->activation->depth + 1);
+  then.caller = instance;
+  callPlan(**plan, std::move(args), std::move(then),
+           instance.iteration->frame->activation->depth + 1);
 }
 
-void Runner::startWhile(Site site) {
-  const auto &state = *static_cast<const WhileState *>(nodeAt(site).state);
-  size_t numVars = nodeAt(site).inputCount;
+void Runner::startWhile(NodeInstance instance) {
+  const auto &state = *static_cast<const WhileState *>(nodeAt(instance).state);
+  size_t numVars = nodeAt(instance).inputCount;
   Expected<WhilePlans> plans = state.plans(numVars);
   if (!plans)
-    return failAt(site, state.caller.at(std::move(plans.error())));
-  Tensor *inputs = inputsOf(site);
+    return failAt(instance, state.caller.at(std::move(plans.error())));
+  Tensor *inputs = inputsOf(instance);
   Continuation then;
   then.phase = Continuation::LoopCondition;
-  then.caller = site;
+  then.caller = instance;
   then.cond = plans->cond;
   then.body = plans->body;
   then.variables.assign(std::make_move_iterator(inputs), std::make_move_iterator(inputs + numVars));
   std::vector<Tensor> args = then.variables;
   callPlan(*plans->cond, std::move(args), std::move(then),
-           site.iteration->frame->activation->depth + 1);
+           instance.iteration->frame->activation->depth + 1);
 }
 
-void Runner::startFor(Site site) {
-  const auto &state = *static_cast<const ForState *>(nodeAt(site).state);
-  const PlanNode &node = nodeAt(site);
-  Tensor *inputs = inputsOf(site);
+void Runner::startFor(NodeInstance instance) {
+  const auto &state = *static_cast<const ForState *>(nodeAt(instance).state);
+  const PlanNode &node = nodeAt(instance);
+  Tensor *inputs = inputsOf(instance);
   Expected<ForRange> range = ForRange::of(inputs[0], inputs[1], inputs[2]);
   if (!range)
-    return failAt(site, state.caller.at(std::move(range.error())));
+    return failAt(instance, state.caller.at(std::move(range.error())));
   Expected<const Plan *> body = state.body.plan(node.inputCount - 2);
   if (!body)
-    return failAt(site, state.caller.at(std::move(body.error())));
+    return failAt(instance, state.caller.at(std::move(body.error())));
   Continuation then;
   then.phase = Continuation::ForBody;
-  then.caller = site;
+  then.caller = instance;
   then.body = *body;
   then.range = *range;
   then.range.next -= range->delta;
   std::vector<Tensor> variables(std::make_move_iterator(inputs + 3),
                                 std::make_move_iterator(inputs + node.inputCount));
-  resume(std::move(then), std::move(variables), site.iteration->frame->activation->depth + 1);
+  resume(std::move(then), std::move(variables), instance.iteration->frame->activation->depth + 1);
 }
 
 // Runs plans that can finish immediately one call after the other. For a dataflow plan, starts it;
@@ -418,9 +420,9 @@ void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation t
   while (next) {
     const Plan &callee = *next->plan;
     if (depth > RunState::maxCallDepth)
-      return failCall(then, tooDeep(callee));
+      return failCall(then, recursionTooDeep(callee));
     for (size_t i = 0; i < next->args.size(); ++i)
-      if (Expected<void> ok = acceptArgument(callee, i, next->args[i]); !ok) {
+      if (Expected<void> ok = convertArgument(callee, i, next->args[i]); !ok) {
         const NodeInfo *caller =
             then.caller.iteration ? &planOf(then.caller).infos[then.caller.node] : nullptr;
         return failCall(then, caller ? std::move(ok.error()).atNode(caller->name, caller->op)
@@ -473,7 +475,7 @@ std::optional<Runner::NextCall> Runner::advance(Continuation &then, std::vector<
     return end(std::move(results));
   case Continuation::LoopCondition: {
     const auto &state = *static_cast<const WhileState *>(nodeAt(then.caller).state);
-    Expected<bool> more = state.goesOn(*then.cond, results[0]);
+    Expected<bool> more = state.shouldContinue(*then.cond, results[0]);
     if (!more) {
       failAt(then.caller, std::move(more.error()));
       return std::nullopt;

@@ -44,7 +44,7 @@ public:
 
   // Called from suspended ops and pool threads only.
   struct Arrival {
-    Site site;
+    NodeInstance instance;
     std::vector<Tensor> outputs;
     std::unique_ptr<Error> error;
   };
@@ -53,12 +53,12 @@ public:
 private:
   class Waiting final : public Suspension {
   public:
-    Waiting(Runner *runner, Site site)
-        : runner(runner), site(site), begin(Trace::now(runner->run.trace)) {}
+    Waiting(Runner *runner, NodeInstance instance)
+        : runner(runner), instance(instance), begin(Trace::now(runner->run.trace)) {}
     void complete(std::vector<Tensor> outputs) override;
     void fail(Error e) override;
     Runner *const runner;
-    const Site site;
+    const NodeInstance instance;
     const Trace::Clock::time_point begin; // start time, if the run is traced
   };
   struct Offloaded;
@@ -73,22 +73,22 @@ private:
   bool takeArrivals();
   void waitForArrival();
   void abandon();
-  void failAt(Site site, Error error);
+  void failAt(NodeInstance instance, Error error);
   bool isDone() const { return topIsDone; }
 
   // Nodes.
   void fire(Ready ready);
-  void runKernel(Site site);
-  void runHere(Site site);
+  void runKernel(NodeInstance instance);
+  void runHere(NodeInstance instance);
   /// Schedules the function on a thread; returns false if none is available.
   using Schedule = std::function<bool(std::function<void()>)>;
-  void offload(Site site, const Schedule &schedule);
-  void finishKernel(Site site, std::span<Tensor> outputs);
-  void runSwitch(Site site);
-  void runMerge(Site site);
-  void startCall(Site site);
-  void startWhile(Site site);
-  void startFor(Site site);
+  void offload(NodeInstance instance, const Schedule &schedule);
+  void finishKernel(NodeInstance instance, std::span<Tensor> outputs);
+  void runSwitch(NodeInstance instance);
+  void runMerge(NodeInstance instance);
+  void startCall(NodeInstance instance);
+  void startWhile(NodeInstance instance);
+  void startFor(NodeInstance instance);
   struct NextCall {
     const Plan *plan;
     std::vector<Tensor> args;
@@ -98,15 +98,15 @@ private:
   void resume(Continuation then, std::vector<Tensor> results, int depth);
   std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
   void failCall(const Continuation &then, Error e);
-  void prepare(Execution &ctx, Site site, Tensor *outputs);
-  void trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const;
+  void prepare(Execution &ctx, NodeInstance instance, Tensor *outputs);
+  void trace(NodeInstance instance, Trace::Clock::time_point begin, Trace::Work work) const;
 
   // Propagation.
-  void propagate(Site site, std::span<Tensor> outputs, bool isDead);
-  void propagateSame(Site site, std::span<Tensor> outputs, bool isDead);
-  void propagateEnter(Site site, Tensor value);
-  void propagateExit(Site site, Tensor value);
-  void propagateNext(Site site, Tensor value);
+  void propagate(NodeInstance instance, std::span<Tensor> outputs, bool isDead);
+  void propagateSame(NodeInstance instance, std::span<Tensor> outputs, bool isDead);
+  void propagateEnter(NodeInstance instance, Tensor value);
+  void propagateExit(NodeInstance instance, Tensor value);
+  void propagateNext(NodeInstance instance, Tensor value);
   void deliver(Iteration *to, const DataflowPlan &plan, uint32_t output, Tensor value, bool isDead,
                bool fromEnter = false);
   void deliverAll(Iteration *to, uint32_t node, Tensor value, bool fromEnter = false);
@@ -114,29 +114,35 @@ private:
                 bool fromEnter);
   void activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
                      bool isDead, bool fromEnter);
-  void record(Site site, std::span<const Tensor> outputs);
+  void record(NodeInstance instance, std::span<const Tensor> outputs);
   Expected<std::vector<Tensor>> takeResults(Activation &activation);
-  Error noValue(const Activation &activation, size_t r) const;
+  Error missingValueError(const Activation &activation, size_t r) const;
 
   // Frames.
-  Frame *childFrame(Site enter);
-  Frame *newFrame(Activation *activation, uint32_t id);
-  Iteration *newIteration(Frame *frame);
-  void startCarried(Frame *frame);
+  FrameExecution *childFrame(NodeInstance enter);
+  FrameExecution *newFrame(Activation *activation, uint32_t id);
+  Iteration *newIteration(FrameExecution *frame);
+  void startDeferred(FrameExecution *frame);
   void finished(Iteration *iteration);
-  void finishFrame(Frame *frame);
+  void finishFrame(FrameExecution *frame);
   bool endStuckFrame();
-  void finishActivation(Frame *root);
+  void finishActivation(FrameExecution *root);
 
-  const DataflowPlan &planOf(Site site) const { return site.iteration->frame->plan(); }
-  const PlanNode &nodeAt(Site site) const { return planOf(site).nodes[site.node]; }
-  Tensor *inputsOf(Site site) const { return site.iteration->inputs + nodeAt(site).inputBegin; }
-  void clearInputs(Site site);
+  const DataflowPlan &planOf(NodeInstance instance) const {
+    return instance.iteration->frame->plan();
+  }
+  const PlanNode &nodeAt(NodeInstance instance) const {
+    return planOf(instance).nodes[instance.node];
+  }
+  Tensor *inputsOf(NodeInstance instance) const {
+    return instance.iteration->inputs + nodeAt(instance).inputBegin;
+  }
+  void clearInputs(NodeInstance instance);
 
   RunState &run;
   std::vector<Ready> ready;
   size_t readyHead = 0;
-  std::unordered_map<Frame *, std::unique_ptr<Frame>> frames;
+  std::unordered_map<FrameExecution *, std::unique_ptr<FrameExecution>> frames;
   std::unordered_map<Activation *, std::unique_ptr<Activation>> activations;
   std::vector<Tensor> scratch; // outputs of the kernel that is running
   std::unique_ptr<Error> error;
@@ -147,9 +153,9 @@ private:
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::vector<Arrival> inbox;            // guarded by `mutex`
-  std::atomic<bool> inboxHasMail{false}; // written under `mutex`
-  size_t outstanding = 0;                // ops that are suspended or offloaded
+  std::vector<Arrival> inbox;           // guarded by `mutex`
+  std::atomic<bool> hasArrivals{false}; // written under `mutex`
+  size_t outstanding = 0;               // ops that are suspended or offloaded
   std::vector<Ref<Waiting>> waiting;
 };
 

@@ -37,14 +37,14 @@ void Layout::placeSoftEdges() {
   };
   for (SoftEdge edge : softEdges(graph))
     if (isPlain(edge.from) && isPlain(edge.to) &&
-        plan->places[edge.from].frame == plan->places[edge.to].frame)
+        plan->locations[edge.from].frame == plan->locations[edge.to].frame)
       soft.push_back(edge);
 }
 
 void Layout::placeNodes() {
   size_t n = graph.nodes.size();
   for (size_t a = 0; a < graph.args.size(); ++a)
-    plan->places[graph.args[a].node].argument = static_cast<int32_t>(a);
+    plan->locations[graph.args[a].node].argument = static_cast<int32_t>(a);
   std::vector<int32_t> numSoft(n);
   for (SoftEdge edge : soft)
     ++numSoft[edge.to];
@@ -56,7 +56,7 @@ void Layout::placeNodes() {
 void Layout::placeNode(int32_t i, int32_t numSoft) {
   NodeSpec &spec = graph.nodes[i];
   PlanNode &node = plan->nodes[i];
-  NodePlace &place = plan->places[i];
+  NodeLocation &place = plan->locations[i];
   PlanFrame &frame = plan->frames[place.frame];
   node.inputBegin = frame.numInputs;
   frame.numInputs += node.inputCount;
@@ -118,7 +118,7 @@ void Layout::placeResults() {
   auto nodeOf = [&](uint32_t result) { return graph.results[result].from.node; };
   std::ranges::sort(order, {}, [&](uint32_t r) { return std::pair(nodeOf(r), r); });
   for (uint32_t r = 0; r < order.size(); ++r) {
-    NodePlace &place = plan->places[nodeOf(order[r])];
+    NodeLocation &place = plan->locations[nodeOf(order[r])];
     place.resultBegin = place.resultEnd ? place.resultBegin : r;
     place.resultEnd = r + 1;
   }
@@ -127,7 +127,7 @@ void Layout::placeResults() {
 Expected<std::unique_ptr<Plan>> Layout::build() {
   FrameAssignment assignment = TREADLE_TRY(assignFrames(graph));
   plan->frames = std::move(assignment.frames);
-  plan->places = std::move(assignment.places);
+  plan->locations = std::move(assignment.locations);
   if (bound.options.loopOverlap == LoopOverlap::Off)
     for (PlanFrame &frame : plan->frames)
       frame.parallelIterations = 1;

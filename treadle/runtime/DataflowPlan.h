@@ -34,7 +34,7 @@ struct PlanFrame {
 };
 
 /// The frame and role of a node.
-struct NodePlace {
+struct NodeLocation {
   uint32_t frame = 0;
   uint32_t counter = 0;                    // index into the counters of its frame
   int32_t childFrame = -1;                 // frame that an Enter opens
@@ -61,7 +61,7 @@ public:
   Expected<std::vector<Tensor>> run(std::vector<Tensor> args, RunState &run) const override;
 
   std::vector<PlanFrame> frames;
-  std::vector<NodePlace> places; // by node
+  std::vector<NodeLocation> locations; // by node
   std::vector<uint32_t> edgeBegins;
   std::vector<PlanEdge> edges;
   std::vector<uint32_t> roots;         // nodes without inputs

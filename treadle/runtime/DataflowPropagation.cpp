@@ -11,7 +11,7 @@ namespace treadle::dataflow {
 
 void Runner::activateMerge(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Tensor *value,
                            bool isDead, bool fromEnter) {
-  NodeCounter &counter = to->counters[plan.places[edge.node].counter];
+  NodeCounter &counter = to->counters[plan.locations[edge.node].counter];
   bool allDead = false;
   if (edge.input < 0) {
     counter.pending -= 2;
@@ -40,7 +40,7 @@ void Runner::activate(Iteration *to, const DataflowPlan &plan, PlanEdge edge, Te
   const PlanNode &node = plan.nodes[edge.node];
   if (!needsAllInputs(node.kind))
     return activateMerge(to, plan, edge, value, isDead, fromEnter);
-  NodeCounter &counter = to->counters[plan.places[edge.node].counter];
+  NodeCounter &counter = to->counters[plan.locations[edge.node].counter];
   if (isDead)
     counter.dead |= edge.input != PlanEdge::softControl;
   else if (edge.input >= 0)
@@ -67,35 +67,35 @@ void Runner::deliver(Iteration *to, const DataflowPlan &plan, uint32_t output, T
   }
 }
 
-void Runner::propagateSame(Site site, std::span<Tensor> outputs, bool isDead) {
-  const DataflowPlan &plan = planOf(site);
-  const PlanNode &node = plan.nodes[site.node];
+void Runner::propagateSame(NodeInstance instance, std::span<Tensor> outputs, bool isDead) {
+  const DataflowPlan &plan = planOf(instance);
+  const PlanNode &node = plan.nodes[instance.node];
   for (uint32_t o = 0; o < node.outputCount; ++o) {
     bool isOutputDead = isDead || !outputs[o];
-    deliver(site.iteration, plan, node.outputBegin + o, std::move(outputs[o]), isOutputDead);
+    deliver(instance.iteration, plan, node.outputBegin + o, std::move(outputs[o]), isOutputDead);
   }
-  deliver(site.iteration, plan, node.outputBegin + node.outputCount, Tensor(), isDead);
+  deliver(instance.iteration, plan, node.outputBegin + node.outputCount, Tensor(), isDead);
 }
 
-void Runner::propagate(Site site, std::span<Tensor> outputs, bool isDead) {
-  const DataflowPlan &plan = planOf(site);
-  if (plan.places[site.node].resultEnd && !isDead)
-    record(site, outputs);
-  switch (plan.nodes[site.node].kind) {
+void Runner::propagate(NodeInstance instance, std::span<Tensor> outputs, bool isDead) {
+  const DataflowPlan &plan = planOf(instance);
+  if (plan.locations[instance.node].resultEnd && !isDead)
+    record(instance, outputs);
+  switch (plan.nodes[instance.node].kind) {
   case NodeKind::Enter:
-    propagateEnter(site, isDead ? Tensor() : std::move(outputs[0]));
+    propagateEnter(instance, isDead ? Tensor() : std::move(outputs[0]));
     break;
   case NodeKind::Exit:
-    propagateExit(site, isDead ? Tensor() : std::move(outputs[0]));
+    propagateExit(instance, isDead ? Tensor() : std::move(outputs[0]));
     break;
   case NodeKind::NextIteration:
     if (!isDead)
-      propagateNext(site, std::move(outputs[0]));
+      propagateNext(instance, std::move(outputs[0]));
     break;
   default:
-    propagateSame(site, outputs, isDead);
+    propagateSame(instance, outputs, isDead);
   }
-  finished(site.iteration);
+  finished(instance.iteration);
 }
 
 // Delivers the output of a node on the border of a frame to all its consumers in one iteration. An
@@ -110,13 +110,13 @@ void Runner::deliverAll(Iteration *to, uint32_t node, Tensor value, bool fromEnt
 
 // --- frames ------------------------------------------------------------------------------------
 
-Frame *Runner::childFrame(Site enter) {
+FrameExecution *Runner::childFrame(NodeInstance enter) {
   const DataflowPlan &plan = planOf(enter);
-  uint32_t id = static_cast<uint32_t>(plan.places[enter.node].childFrame);
-  for (Frame *child : enter.iteration->children)
+  uint32_t id = static_cast<uint32_t>(plan.locations[enter.node].childFrame);
+  for (FrameExecution *child : enter.iteration->children)
     if (child->id == id)
       return child;
-  Frame *frame = newFrame(enter.iteration->frame->activation, id);
+  FrameExecution *frame = newFrame(enter.iteration->frame->activation, id);
   frame->parent = enter.iteration;
   frame->pendingEnters = plan.frames[id].numEnters;
   enter.iteration->children.push_back(frame);
@@ -125,14 +125,14 @@ Frame *Runner::childFrame(Site enter) {
   return frame;
 }
 
-Frame *Runner::newFrame(Activation *activation, uint32_t id) {
-  auto owned = std::make_unique<Frame>(activation, id);
-  Frame *frame = owned.get();
+FrameExecution *Runner::newFrame(Activation *activation, uint32_t id) {
+  auto owned = std::make_unique<FrameExecution>(activation, id);
+  FrameExecution *frame = owned.get();
   frames.emplace(frame, std::move(owned));
   return frame;
 }
 
-Iteration *Runner::newIteration(Frame *frame) {
+Iteration *Runner::newIteration(FrameExecution *frame) {
   Iteration *it;
   if (frame->spare.empty()) {
     it = Iteration::make(frame, frame->nextNumber, frame->shape());
@@ -148,57 +148,57 @@ Iteration *Runner::newIteration(Frame *frame) {
   return it;
 }
 
-void Runner::propagateEnter(Site site, Tensor value) {
-  Frame *frame = childFrame(site);
+void Runner::propagateEnter(NodeInstance instance, Tensor value) {
+  FrameExecution *frame = childFrame(instance);
   frame->isEntered |= static_cast<bool>(value);
   Iteration *first = frame->live.front();
   ++first->outstanding; // keeps the iteration alive while the count of Enters is decremented
-  if (planOf(site).places[site.node].isConstantEnter) {
-    frame->constants.push_back({site.node, value});
+  if (planOf(instance).locations[instance.node].isConstantEnter) {
+    frame->constants.push_back({instance.node, value});
     for (Iteration *it : frame->live)
-      deliverAll(it, site.node, value, true);
+      deliverAll(it, instance.node, value, true);
   } else {
     // Iteration 0 can't end before all Enters have arrived, so it still exists.
-    deliverAll(first, site.node, std::move(value), true);
+    deliverAll(first, instance.node, std::move(value), true);
   }
   --frame->pendingEnters;
   finished(first);
 }
 
-void Runner::propagateExit(Site site, Tensor value) {
-  Frame *frame = site.iteration->frame;
+void Runner::propagateExit(NodeInstance instance, Tensor value) {
+  FrameExecution *frame = instance.iteration->frame;
   auto &list = value ? frame->liveExits : frame->deadExits;
-  if (std::find(list.begin(), list.end(), site.node) != list.end())
+  if (std::find(list.begin(), list.end(), instance.node) != list.end())
     return; // only the first value leaves a loop
-  list.push_back(site.node);
+  list.push_back(instance.node);
   if (value) // otherwise dead in this iteration; whether it stays dead is known when the frame ends
-    deliverAll(frame->parent, site.node, std::move(value));
+    deliverAll(frame->parent, instance.node, std::move(value));
 }
 
-static bool hasRoom(const Frame &frame) {
+static bool hasRoom(const FrameExecution &frame) {
   return frame.live.size() < static_cast<size_t>(frame.shape().parallelIterations);
 }
 
-void Runner::propagateNext(Site site, Tensor value) {
-  Frame *frame = site.iteration->frame;
-  int64_t number = site.iteration->number + 1;
+void Runner::propagateNext(NodeInstance instance, Tensor value) {
+  FrameExecution *frame = instance.iteration->frame;
+  int64_t number = instance.iteration->number + 1;
   if (number == frame->nextNumber) {
     if (!hasRoom(*frame)) {
-      frame->carried.push_back({site.node, std::move(value)});
+      frame->deferred.push_back({instance.node, std::move(value)});
       return;
     }
     newIteration(frame);
   }
   Iteration *next = frame->live[static_cast<size_t>(number - frame->live.front()->number)];
-  deliverAll(next, site.node, std::move(value));
+  deliverAll(next, instance.node, std::move(value));
 }
 
-void Runner::startCarried(Frame *frame) {
-  std::vector<Carried> carried = std::move(frame->carried);
-  frame->carried.clear();
+void Runner::startDeferred(FrameExecution *frame) {
+  std::vector<DeferredValue> deferred = std::move(frame->deferred);
+  frame->deferred.clear();
   Iteration *next = newIteration(frame);
   ++next->outstanding;
-  for (Carried &c : carried)
+  for (DeferredValue &c : deferred)
     deliverAll(next, c.node, std::move(c.value));
   --next->outstanding;
 }
@@ -208,7 +208,7 @@ void Runner::startCarried(Frame *frame) {
 void Runner::finished(Iteration *iteration) {
   if (--iteration->outstanding > 0)
     return;
-  Frame *frame = iteration->frame;
+  FrameExecution *frame = iteration->frame;
   while (!frame->live.empty() && frame->live.front()->outstanding == 0 &&
          frame->pendingEnters == 0) {
     Iteration *oldest = frame->live.front();
@@ -219,14 +219,14 @@ void Runner::finished(Iteration *iteration) {
     oldest->children.clear();
     frame->live.pop_front();
     frame->spare.push_back(oldest);
-    if (!frame->carried.empty() && hasRoom(*frame))
-      startCarried(frame);
+    if (!frame->deferred.empty() && hasRoom(*frame))
+      startDeferred(frame);
   }
   if (frame->live.empty())
     frame->parent ? finishFrame(frame) : finishActivation(frame);
 }
 
-void Runner::finishFrame(Frame *frame) {
+void Runner::finishFrame(FrameExecution *frame) {
   Iteration *parent = frame->parent;
   std::vector<uint32_t> dead;
   for (uint32_t exit : frame->deadExits)
@@ -245,17 +245,17 @@ void Runner::finishFrame(Frame *frame) {
 // loop variable that died in an earlier iteration, it never arrives, and the frame ends without it.
 // Treats the innermost frame first.
 bool Runner::endStuckFrame() {
-  Frame *stuck = nullptr;
-  auto rank = [](const Frame &frame) {
-    return std::pair(!frame.carried.empty(), frame.shape().depth);
+  FrameExecution *stuck = nullptr;
+  auto rank = [](const FrameExecution &frame) {
+    return std::pair(!frame.deferred.empty(), frame.shape().depth);
   };
   for (auto &[frame, owner] : frames)
     if (frame->pendingEnters > 0 && (!stuck || rank(*frame) > rank(*stuck)))
       stuck = frame;
   if (!stuck)
     return false;
-  if (!stuck->carried.empty()) {
-    startCarried(stuck);
+  if (!stuck->deferred.empty()) {
+    startDeferred(stuck);
     return true;
   }
   stuck->pendingEnters = 0;
@@ -265,7 +265,7 @@ bool Runner::endStuckFrame() {
   return true;
 }
 
-void Runner::finishActivation(Frame *root) {
+void Runner::finishActivation(FrameExecution *root) {
   Activation *activation = root->activation;
   frames.erase(root);
   if (activation == top) {
@@ -284,18 +284,18 @@ void Runner::finishActivation(Frame *root) {
 
 // --- results -----------------------------------------------------------------------------------
 
-void Runner::record(Site site, std::span<const Tensor> outputs) {
-  Activation *activation = site.iteration->frame->activation;
+void Runner::record(NodeInstance instance, std::span<const Tensor> outputs) {
+  Activation *activation = instance.iteration->frame->activation;
   const DataflowPlan &plan = activation->plan;
   std::vector<int64_t> path;
   // The output of an Exit belongs to the parent frame.
-  bool isExit = plan.nodes[site.node].kind == NodeKind::Exit;
-  if (isExit && std::ranges::count(site.iteration->frame->liveExits, site.node))
+  bool isExit = plan.nodes[instance.node].kind == NodeKind::Exit;
+  if (isExit && std::ranges::count(instance.iteration->frame->liveExits, instance.node))
     return;
-  for (Iteration *it = isExit ? site.iteration->frame->parent : site.iteration; it->frame->parent;
-       it = it->frame->parent)
+  for (Iteration *it = isExit ? instance.iteration->frame->parent : instance.iteration;
+       it->frame->parent; it = it->frame->parent)
     path.insert(path.begin(), it->number);
-  const NodePlace &place = plan.places[site.node];
+  const NodeLocation &place = plan.locations[instance.node];
   for (uint32_t k = place.resultBegin; k < place.resultEnd; ++k) {
     uint32_t r = plan.resultsByNode[k];
     const ResultSpec &result = plan.results[r];
@@ -317,7 +317,7 @@ void Runner::record(Site site, std::span<const Tensor> outputs) {
       isWanted &= wants(depth);
     if (!isWanted)
       continue;
-    auto &byIteration = activation->gathered[r].byIteration;
+    auto &byIteration = activation->collected[r].byIteration;
     byIteration[path] = value;
     // For a result of the last iteration, values of earlier iterations are dropped.
     if (!result.iterations.empty() && result.iterations.back().kind == IterationSelector::Last &&
@@ -394,17 +394,17 @@ Expected<std::vector<Tensor>> Runner::takeResults(Activation &activation) {
   std::vector<Tensor> results = std::move(activation.results);
   for (size_t r = 0; r < results.size(); ++r) {
     const ResultSpec &spec = activation.plan.results[r];
-    if (const Entries &entries = activation.gathered[r].byIteration; !entries.empty()) {
+    if (const Entries &entries = activation.collected[r].byIteration; !entries.empty()) {
       Tensor value = TREADLE_TRY(select(entries, spec, 0));
       results[r] = std::move(value);
     }
     if (!results[r])
-      return Unexpected(noValue(activation, r));
+      return Unexpected(missingValueError(activation, r));
   }
   return results;
 }
 
-Error Runner::noValue(const Activation &activation, size_t r) const {
+Error Runner::missingValueError(const Activation &activation, size_t r) const {
   const std::string &name = activation.plan.results[r].name;
   if (!activation.plan.results[r].iterations.empty())
     return outOfRange("'", name, "'", notInIteration);

@@ -6,7 +6,7 @@
 
 namespace treadle::dataflow {
 
-Iteration *Iteration::make(Frame *frame, int64_t number, const PlanFrame &shape) {
+Iteration *Iteration::make(FrameExecution *frame, int64_t number, const PlanFrame &shape) {
   size_t counters = (sizeof(NodeCounter) * shape.counters.size() + 7) & ~size_t{7};
   void *memory = std::malloc(sizeof(Iteration) + counters + sizeof(Tensor) * shape.numInputs);
   if (!memory)
@@ -32,7 +32,7 @@ void Iteration::destroy(Iteration *it, const PlanFrame &shape) {
   std::free(it);
 }
 
-Frame::~Frame() {
+FrameExecution::~FrameExecution() {
   for (Iteration *it : live)
     Iteration::destroy(it, shape());
   for (Iteration *it : spare)

@@ -12,11 +12,11 @@
 
 namespace treadle::dataflow {
 
-struct Frame;
+struct FrameExecution;
 struct Iteration;
 
 /// A node of a plan in an iteration.
-struct Site {
+struct NodeInstance {
   uint32_t node;
   Iteration *iteration;
 };
@@ -24,14 +24,14 @@ struct Site {
 /// The rest of an op that continues when the plan that it called has returned.
 struct Continuation {
   enum Phase : uint8_t { Return, LoopCondition, LoopBody, ForBody } phase = Return;
-  Site caller{};
+  NodeInstance caller{};
   std::vector<Tensor> variables; // of a While: its loop variables
   const Plan *cond = nullptr, *body = nullptr;
   ForRange range; // of a For: its remaining range
 };
 
 /// Values of one result, keyed by the iterations (outermost frame first) that produced them.
-struct Gathered {
+struct CollectedValues {
   std::map<std::vector<int64_t>, Tensor> byIteration;
 };
 
@@ -40,23 +40,23 @@ struct Activation {
   const DataflowPlan &plan;
   std::vector<Tensor> args;
   std::vector<Tensor> results;
-  std::vector<Gathered> gathered; // for results inside frames
+  std::vector<CollectedValues> collected; // for results inside frames
   Continuation then;
   int depth = 0;
   explicit Activation(const DataflowPlan &plan)
-      : plan(plan), results(plan.results.size()), gathered(plan.results.size()) {}
+      : plan(plan), results(plan.results.size()), collected(plan.results.size()) {}
 };
 
 /// One iteration of a frame: counters and arrived inputs of all its nodes, in one block of memory.
 struct Iteration {
-  Frame *frame;
+  FrameExecution *frame;
   int64_t number;
   uint32_t outstanding = 0; // nodes ready or running here, and child frames that are still active
-  std::vector<Frame *> children;
+  std::vector<FrameExecution *> children;
   NodeCounter *counters;
   Tensor *inputs;
 
-  static Iteration *make(Frame *frame, int64_t number, const PlanFrame &shape);
+  static Iteration *make(FrameExecution *frame, int64_t number, const PlanFrame &shape);
   void restart(int64_t number, const PlanFrame &shape);
   static void destroy(Iteration *iteration, const PlanFrame &shape);
 };
@@ -68,16 +68,16 @@ struct LoopConstant {
 };
 
 /// A value for an iteration that can't start yet.
-struct Carried {
+struct DeferredValue {
   uint32_t node;
   Tensor value;
 };
 
 /// One execution of a v1 frame (or of a plan outside all frames).
-struct Frame {
-  Frame(Activation *activation, uint32_t id) : activation(activation), id(id) {}
-  Frame(const Frame &) = delete;
-  Frame &operator=(const Frame &) = delete;
+struct FrameExecution {
+  FrameExecution(Activation *activation, uint32_t id) : activation(activation), id(id) {}
+  FrameExecution(const FrameExecution &) = delete;
+  FrameExecution &operator=(const FrameExecution &) = delete;
 
   Activation *const activation;
   const uint32_t id; // index in the plan
@@ -87,14 +87,14 @@ struct Frame {
   uint32_t pendingEnters = 0;
   bool isEntered = false; // a live value has entered
   std::vector<LoopConstant> constants;
-  std::vector<Carried> carried;
+  std::vector<DeferredValue> deferred;
   std::vector<uint32_t> deadExits;
   std::vector<uint32_t> liveExits;
   std::vector<Iteration *> spare;
 
   const DataflowPlan &plan() const { return activation->plan; }
   const PlanFrame &shape() const { return plan().frames[id]; }
-  ~Frame();
+  ~FrameExecution();
 };
 
 } // namespace treadle::dataflow

@@ -2,8 +2,8 @@
 // ends.
 #include "treadle/runtime/Dataflow.h"
 
-#include "treadle/runtime/TestGraph.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/testing/TestGraph.h"
 
 #include <gtest/gtest.h>
 

@@ -52,12 +52,12 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
 }
 
 /// Like callKernel, and charges the memory of string outputs to the memory budget.
-[[gnu::always_inline]] inline void callCharged(KernelFn fn, OpContext &ctx) {
+[[gnu::always_inline]] inline void callAndCharge(KernelFn fn, OpContext &ctx) {
   callKernel(fn, ctx);
   std::span<const Tensor> outputs(Execution::of(ctx).outputs, Execution::of(ctx).outputCount);
-  if (!holdTexts(outputs) || !MemoryBudget::opened()) [[likely]]
+  if (!containStrings(outputs) || !MemoryBudget::opened()) [[likely]]
     return;
-  if (Expected<void> charged = chargeTexts(outputs); !charged)
+  if (Expected<void> charged = chargeStringMemory(outputs); !charged)
     ctx.fail(std::move(charged.error()));
 }
 

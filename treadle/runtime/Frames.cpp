@@ -34,7 +34,7 @@ Expected<FrameTree::Index> Assigner::frameOpenedBy(int32_t node) {
   if (parallel <= 0)
     return Unexpected(invalidArgument("parallel_iterations is ", parallel, ", expected at least 1")
                           .atNode(spec.name, spec.op));
-  FrameTree::Index opened = tree.enter(out.places[node].frame, *name);
+  FrameTree::Index opened = tree.enter(out.locations[node].frame, *name);
   if (opened == out.frames.size()) {
     PlanFrame frame;
     frame.name = *name;
@@ -50,7 +50,7 @@ Expected<FrameTree::Index> Assigner::frameOpenedBy(int32_t node) {
 Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
   size_t n = graph.nodes.size();
   out.frames.push_back({});
-  out.places.resize(n);
+  out.locations.resize(n);
   for (int32_t i : order) {
     const NodeSpec &spec = graph.nodes[i];
     FrameTree::Inputs inputs(tree);
@@ -58,9 +58,9 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
     auto join = [&](int32_t source) -> Expected<void> {
       if (kinds[source] == NodeKind::NextIteration && kinds[i] == NodeKind::Merge)
         return {};
-      FrameTree::Index frame = out.places[source].frame, before = inputs.frame();
-      if (out.places[source].childFrame >= 0)
-        frame = static_cast<FrameTree::Index>(out.places[source].childFrame);
+      FrameTree::Index frame = out.locations[source].frame, before = inputs.frame();
+      if (out.locations[source].childFrame >= 0)
+        frame = static_cast<FrameTree::Index>(out.locations[source].childFrame);
       else if (kinds[source] == NodeKind::Exit)
         frame = tree.exit(frame);
       if (!inputs.add(frame))
@@ -77,11 +77,11 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
       TREADLE_TRY(join(e.node));
     for (int32_t c : spec.controls)
       TREADLE_TRY(join(c));
-    out.places[i].frame = inputs.frame();
+    out.locations[i].frame = inputs.frame();
     if (kinds[i] == NodeKind::Enter) {
       FrameTree::Index child = TREADLE_TRY(frameOpenedBy(i));
-      out.places[i].childFrame = static_cast<int32_t>(child);
-    } else if (kinds[i] == NodeKind::Exit && out.places[i].frame == 0) {
+      out.locations[i].childFrame = static_cast<int32_t>(child);
+    } else if (kinds[i] == NodeKind::Exit && out.locations[i].frame == 0) {
       return Unexpected(
           invalidArgument("it is not inside a frame; its input must come from a loop's Switch")
               .atNode(spec.name, spec.op));
@@ -98,7 +98,7 @@ Expected<void> Assigner::checkBackEdges() {
       continue;
     auto check = [&](int32_t source) -> Expected<void> {
       if (kinds[source] == NodeKind::NextIteration &&
-          out.places[source].frame != out.places[i].frame)
+          out.locations[source].frame != out.locations[i].frame)
         return Unexpected(invalidArgument("its input '", graph.nodes[source].name,
                                           "' is the next iteration of another frame")
                               .atNode(merge.name, merge.op));

@@ -1,6 +1,6 @@
 // Tests of frame assignment and of the execution order.
 #include "treadle/runtime/PlanBuilder.h"
-#include "treadle/runtime/TestGraph.h"
+#include "treadle/testing/TestGraph.h"
 
 #include <gtest/gtest.h>
 
@@ -51,10 +51,10 @@ TEST(Frames, NestAsTheirEntersDo) {
   EXPECT_EQ(frames->frames[2].parent, 1);
   EXPECT_EQ(frames->frames[2].depth, 2u);
   EXPECT_EQ(frames->frames[1].numEnters, 3u);
-  EXPECT_EQ(frames->places[inner.next].frame, 2u);
-  EXPECT_EQ(frames->places[inner.exit].frame, 2u);
-  EXPECT_EQ(frames->places[outer.exit].frame, 1u);
-  EXPECT_EQ(frames->places[zero.node].frame, 0u);
+  EXPECT_EQ(frames->locations[inner.next].frame, 2u);
+  EXPECT_EQ(frames->locations[inner.exit].frame, 2u);
+  EXPECT_EQ(frames->locations[outer.exit].frame, 1u);
+  EXPECT_EQ(frames->locations[zero.node].frame, 0u);
 }
 
 TEST(Frames, InputsOfDifferentFramesAreAnError) {

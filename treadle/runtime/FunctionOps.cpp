@@ -63,14 +63,14 @@ Expected<void> readReference(Tensor &value) {
 
 } // namespace
 
-Expected<bool> WhileState::goesOn(const Plan &cond, const Tensor &result) const {
+Expected<bool> WhileState::shouldContinue(const Plan &cond, const Tensor &result) const {
   if (isFrame)
-    return asPredicate(result).map_error(
+    return switchPredicateOf(result).map_error(
         [&](Error error) { return std::move(error).atNode(cond.results[0].name, "LoopCond"); });
   return isTrue(result).map_error([&](Error error) { return caller.at(std::move(error)); });
 }
 
-Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value) {
+Expected<void> convertArgument(const Plan &plan, size_t i, Tensor &value) {
   ValueType want = plan.argTypes[i];
   if (!value)
     return Unexpected(
@@ -97,15 +97,15 @@ Error deadResult(const Plan &plan, size_t r, std::string_view why) {
   return invalidArgument("result '", plan.results[r].name, "' of function '", plan.name, "'", why);
 }
 
-Error tooDeep(const Plan &plan) {
+Error recursionTooDeep(const Plan &plan) {
   return resourceExhausted("function '", plan.name, "' is called inside more than ",
                            RunState::maxCallDepth, " other calls; it may recurse infinitely");
 }
 
 Expected<const Callee *> CallState::choose(const Tensor &selector) const {
   if (choice == Case)
-    return asChoice(selector, functions.size()).map([&](int i) { return &functions[i]; });
-  return (choice == If ? isTrue(selector) : asPredicate(selector)).map([&](bool yes) {
+    return branchIndexOf(selector, functions.size()).map([&](int i) { return &functions[i]; });
+  return (choice == If ? isTrue(selector) : switchPredicateOf(selector)).map([&](bool yes) {
     return &functions[yes ? 0 : 1];
   });
 }
@@ -184,11 +184,11 @@ private:
 };
 
 /// Calls a plan over a frame that holds its arguments. Returns false after a failure.
-bool callInFrame(const SequentialPlan &plan, Frame &frame, std::span<Tensor> results,
+bool callInFrame(const SequentialPlan &plan, SlotFrame &frame, std::span<Tensor> results,
                  OpContext &ctx) {
   DepthGuard depth(ctx.run());
   if (depth.isTooDeep()) {
-    ctx.fail(tooDeep(plan));
+    ctx.fail(recursionTooDeep(plan));
     return false;
   }
   if (!plan.runNodes(frame.slots, ctx.run(), Execution::of(ctx).error))
@@ -208,13 +208,13 @@ bool callInFrame(const SequentialPlan &plan, Frame &frame, std::span<Tensor> res
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
                   OpContext &ctx) {
   if (const auto *sequential = SequentialPlan::from(plan)) {
-    Frame frame(sequential->numSlots);
+    SlotFrame frame(sequential->numSlots);
     std::ranges::move(args, frame.slots);
     return callInFrame(*sequential, frame, results, ctx);
   }
   DepthGuard depth(ctx.run());
   if (depth.isTooDeep()) {
-    ctx.fail(tooDeep(plan));
+    ctx.fail(recursionTooDeep(plan));
     return false;
   }
   std::vector<Tensor> values(std::make_move_iterator(args.begin()),
@@ -232,7 +232,7 @@ bool takeArguments(const Plan &plan, int firstInput, Tensor *args, const Caller 
                    OpContext &ctx) {
   for (size_t i = 0; i < plan.argTypes.size(); ++i) {
     args[i] = ctx.takeInput(firstInput + static_cast<int>(i));
-    if (Expected<void> ok = acceptArgument(plan, i, args[i]); !ok) {
+    if (Expected<void> ok = convertArgument(plan, i, args[i]); !ok) {
       caller.fail(ctx, std::move(ok.error()));
       return false;
     }
@@ -249,7 +249,7 @@ void runCall(OpContext &ctx) {
   // The arguments are the first slots of a sequential plan's frame.
   const auto *sequential = SequentialPlan::from(**plan);
   size_t numArgs = (*plan)->argTypes.size();
-  Frame frame(sequential ? sequential->numSlots : static_cast<uint32_t>(numArgs));
+  SlotFrame frame(sequential ? sequential->numSlots : static_cast<uint32_t>(numArgs));
   if (!takeArguments(**plan, self.firstArg(), frame.slots, self.caller, ctx))
     return;
   std::span<Tensor> outputs(Execution::of(ctx).outputs, static_cast<size_t>(ctx.numOutputs()));
@@ -267,14 +267,15 @@ void runCall(OpContext &ctx) {
 class WhileLoop {
   // Copies of tensors without their reference counts. They must be dropped before anything could
   // release them.
-  class Loan {
+  class BorrowedTensors {
   public:
-    Loan(void *to, const void *from, size_t count) : to(to), bytes(count * sizeof(Tensor)) {
+    BorrowedTensors(void *to, const void *from, size_t count)
+        : to(to), bytes(count * sizeof(Tensor)) {
       std::memcpy(to, from, bytes);
     }
-    Loan(const Loan &) = delete;
-    Loan &operator=(const Loan &) = delete;
-    ~Loan() { std::memset(to, 0, bytes); }
+    BorrowedTensors(const BorrowedTensors &) = delete;
+    BorrowedTensors &operator=(const BorrowedTensors &) = delete;
+    ~BorrowedTensors() { std::memset(to, 0, bytes); }
 
   private:
     void *const to;
@@ -296,14 +297,15 @@ public:
         return false;
       if (!*more)
         return true;
-      if (!body.runNodes(bodyFrame.slots, ctx.run(), Execution::of(ctx).error) || !carryOver())
+      if (!body.runNodes(bodyFrame.slots, ctx.run(), Execution::of(ctx).error) ||
+          !moveResultsToVariables())
         return false;
     }
   }
 
 private:
   std::optional<bool> evaluateCondition() {
-    Loan loan(condFrame.slots, bodyFrame.slots, numVars);
+    BorrowedTensors loan(condFrame.slots, bodyFrame.slots, numVars);
     bool ok = cond.runNodes(condFrame.slots, ctx.run(), Execution::of(ctx).error);
     std::optional<bool> more;
     if (ok) {
@@ -313,15 +315,15 @@ private:
       else if (!result)
         ctx.fail(deadResult(cond, 0));
       else
-        more = ctx.check(ctx.state<WhileState>().goesOn(cond, result));
+        more = ctx.check(ctx.state<WhileState>().shouldContinue(cond, result));
     }
     return more;
   }
 
-  bool carryOver() {
+  bool moveResultsToVariables() {
     Tensor *slots = bodyFrame.slots;
     if (body.resultsNeedTemporaries) {
-      Frame next(static_cast<uint32_t>(numVars));
+      SlotFrame next(static_cast<uint32_t>(numVars));
       for (size_t i = 0; i < numVars; ++i)
         next.slots[i] = body.takeResult(slots, i);
       for (size_t i = 0; i < numVars; ++i)
@@ -341,13 +343,13 @@ private:
 
   const SequentialPlan &cond, &body;
   OpContext &ctx;
-  Frame condFrame, bodyFrame;
+  SlotFrame condFrame, bodyFrame;
   const size_t numVars;
 };
 
 // Runs a loop of arbitrary plans. The variables are kept in an array and passed to each call.
 bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars, OpContext &ctx) {
-  Frame scratch(static_cast<uint32_t>(vars.size()) + 1);
+  SlotFrame scratch(static_cast<uint32_t>(vars.size()) + 1);
   Tensor &more = scratch.slots[vars.size()];
   for (int64_t i = 0;; ++i) {
     TracedScope scope(ctx.run().trace, i);
@@ -355,7 +357,7 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
     std::copy(vars.begin(), vars.end(), copies.begin());
     if (!callFunction(cond, copies, {&more, 1}, ctx))
       return false;
-    std::optional<bool> yes = ctx.check(ctx.state<WhileState>().goesOn(cond, more));
+    std::optional<bool> yes = ctx.check(ctx.state<WhileState>().shouldContinue(cond, more));
     if (!yes || !*yes)
       return yes.has_value();
     if (!callFunction(body, vars, copies, ctx))
@@ -373,7 +375,7 @@ void runWhile(OpContext &ctx) {
   const Plan &cond = *plans->cond, &body = *plans->body;
   DepthGuard depth(ctx.run());
   if (depth.isTooDeep())
-    return ctx.fail(tooDeep(body));
+    return ctx.fail(recursionTooDeep(body));
   const auto *condInOrder = SequentialPlan::from(cond), *bodyInOrder = SequentialPlan::from(body);
   if (condInOrder && bodyInOrder && !hasReferences(body.resultTypes)) {
     WhileLoop loop(*condInOrder, *bodyInOrder, ctx);
@@ -381,7 +383,7 @@ void runWhile(OpContext &ctx) {
       std::move(loop.variables(), loop.variables() + numVars, Execution::of(ctx).outputs);
     return;
   }
-  Frame vars(static_cast<uint32_t>(numVars));
+  SlotFrame vars(static_cast<uint32_t>(numVars));
   if (takeArguments(body, 0, vars.slots, self.caller, ctx) &&
       runGeneralWhile(cond, body, {vars.slots, numVars}, ctx))
     std::move(vars.slots, vars.slots + numVars, Execution::of(ctx).outputs);
@@ -398,7 +400,7 @@ void runFor(OpContext &ctx) {
   Expected<const Plan *> body = self.body.plan(ctx.numInputs() - 2);
   if (!body)
     return self.caller.fail(ctx, std::move(body.error()));
-  Frame values(2 * numVars + 1); // i and the variables, followed by the results
+  SlotFrame values(2 * numVars + 1); // i and the variables, followed by the results
   Tensor *vars = values.slots + 1, *results = vars + numVars;
   for (uint32_t i = 0; i < numVars; ++i)
     vars[i] = ctx.takeInput(static_cast<int>(i) + 3);
@@ -406,7 +408,7 @@ void runFor(OpContext &ctx) {
     TracedScope scope(ctx.run().trace, range->next);
     values.slots[0] = range->index();
     for (uint32_t a = 0; a <= numVars; ++a)
-      if (Expected<void> ok = acceptArgument(**body, a, values.slots[a]); !ok)
+      if (Expected<void> ok = convertArgument(**body, a, values.slots[a]); !ok)
         return self.caller.fail(ctx, std::move(ok.error()));
     if (!callFunction(**body, {values.slots, numVars + 1}, {results, numVars}, ctx))
       return;

@@ -1,7 +1,7 @@
 // Function-calling ops, in the form that both executors and function-calling kernels use.
 #pragma once
 
-#include "treadle/runtime/Choice.h"
+#include "treadle/runtime/Conditions.h"
 #include "treadle/runtime/Plan.h"
 
 namespace treadle {
@@ -77,7 +77,7 @@ struct WhileState {
   /// Returns both plans, whose loop variables have the same dtypes.
   Expected<WhilePlans> plans(size_t numVars) const;
   /// Whether `result`, the output of `cond`, asks for another iteration.
-  Expected<bool> goesOn(const Plan &cond, const Tensor &result) const;
+  Expected<bool> shouldContinue(const Plan &cond, const Tensor &result) const;
 };
 
 /// The remaining range of a For loop.
@@ -100,7 +100,7 @@ const ForState *forStateOf(const PlanNode &node);
 
 /// Converts `value` for argument `i` of the plan: reads a reference if the plan expects a value.
 /// Returns InvalidArgument if the dtype differs.
-Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value);
+Expected<void> convertArgument(const Plan &plan, size_t i, Tensor &value);
 
 /// Replaces results that are references by their values.
 Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
@@ -120,6 +120,6 @@ inline constexpr std::string_view notInIteration = " has no value in the request
 
 /// Errors for a dead result, and for function calls nested too deeply.
 Error deadResult(const Plan &plan, size_t result, std::string_view why = branchNotTaken);
-Error tooDeep(const Plan &plan);
+Error recursionTooDeep(const Plan &plan);
 
 } // namespace treadle

@@ -1,8 +1,8 @@
 // Tests of calls, conditionals and loops over functions, in sequential and dataflow plans.
 #include "treadle/runtime/FunctionOps.h"
 
-#include "treadle/runtime/TestGraph.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/testing/TestGraph.h"
 
 #include <gtest/gtest.h>
 
@@ -296,7 +296,7 @@ TEST_P(FunctionOps, RecursionThatEndsIsNone) {
 TEST_P(FunctionOps, ArgumentsAndResultsAreCounted) {
   defineAdd("add", 1);
   g.result({g.call("add", {constant(1), constant(2)}, {i32}), 0});
-  expectError(Code::InvalidArgument, "function 'add' takes 1 arguments, but gets 2");
+  expectError(Code::InvalidArgument, "function 'add' takes 1 arguments, but is called with 2");
   g = GraphMaker();
   g.result({g.call("add", {constant(1)}, {i32, i32}), 0});
   expectError(Code::InvalidArgument, "function 'add' returns 1 results, expected 2");

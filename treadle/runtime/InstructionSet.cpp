@@ -10,7 +10,7 @@ namespace {
 struct Level {
   std::string_view name;
   InstructionSet set;
-  bool (*isHere)();
+  bool (*isSupported)();
 };
 
 constexpr Level levels[] = {
@@ -28,7 +28,7 @@ constexpr Level levels[] = {
 InstructionSet findHighest() {
   InstructionSet highest = levels[0].set;
   for (const Level &level : levels)
-    if (level.isHere())
+    if (level.isSupported())
       highest = level.set;
   return highest;
 }

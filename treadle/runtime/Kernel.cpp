@@ -56,13 +56,13 @@ void OpContext::fail(Error e) {
 
 void OpContext::parallelFor(int64_t total, double costPerItem,
                             const std::function<void(int64_t, int64_t)> &body) {
-  constexpr double worthHandingOver = 20000; // ns of work that justify a range
+  constexpr double minRangeNanoseconds = 20000; // ns of work that justify a range
   ThreadPool *pool = runState ? runState->pool : nullptr;
   if (total <= 0)
     return;
-  if (!pool || total * costPerItem < 2 * worthHandingOver)
+  if (!pool || total * costPerItem < 2 * minRangeNanoseconds)
     return body(0, total);
-  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(worthHandingOver / costPerItem));
+  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(minRangeNanoseconds / costPerItem));
   pool->parallelFor(total, grain, body);
 }
 
@@ -118,7 +118,7 @@ public:
   void complete(std::vector<Tensor> values) override { finish(std::move(values), nullptr); }
   void fail(Error e) override { finish({}, std::make_unique<Error>(std::move(e))); }
   void wait() {
-    Resting resting;
+    WaitScope resting;
     std::unique_lock lock(mutex);
     done.wait(lock, [this] { return isDone; });
   }
@@ -171,9 +171,10 @@ namespace {
 
 /// Runs an op with a kernel entry. Returns Unimplemented if `bind` is null.
 template <typename Bind>
-Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const AttrMap &attrs,
-                                    std::vector<Tensor> inputs, std::vector<DType> outputTypes,
-                                    const FileAccess *files = nullptr) {
+Expected<std::vector<Tensor>> runWithBinding(const Bind *bind, std::string_view op,
+                                             const AttrMap &attrs, std::vector<Tensor> inputs,
+                                             std::vector<DType> outputTypes,
+                                             const FileAccess *files = nullptr) {
   if (!bind)
     return Unexpected(unimplemented("op '", op, "' has no kernel"));
   std::vector<DType> inputTypes;
@@ -213,14 +214,15 @@ Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const
 Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_view op,
                                     const AttrMap &attrs, std::vector<Tensor> inputs,
                                     std::vector<DType> outputTypes) {
-  return runBy(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes));
+  return runWithBinding(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes));
 }
 
 Expected<std::vector<Tensor>> runOpWith(const FileAccess &files, const KernelRegistry &registry,
                                         std::string_view op, const AttrMap &attrs,
                                         std::vector<Tensor> inputs,
                                         std::vector<DType> outputTypes) {
-  return runBy(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes), &files);
+  return runWithBinding(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes),
+                        &files);
 }
 
 const KernelEntry *findKernel(std::initializer_list<KernelTable> families, std::string_view op) {
@@ -236,8 +238,8 @@ Expected<std::vector<Tensor>> runOp(std::initializer_list<KernelTable> families,
                                     std::string_view op, const AttrMap &attrs,
                                     std::vector<Tensor> inputs, std::vector<DType> outputTypes) {
   const KernelEntry *found = findKernel(families, op);
-  return runBy(found ? &found->bind : nullptr, op, attrs, std::move(inputs),
-               std::move(outputTypes));
+  return runWithBinding(found ? &found->bind : nullptr, op, attrs, std::move(inputs),
+                        std::move(outputTypes));
 }
 
 } // namespace treadle

@@ -2,8 +2,8 @@
 #include "treadle/runtime/Kernel.h"
 
 #include "treadle/runtime/Run.h"
-#include "treadle/runtime/TestGraph.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/testing/TestGraph.h"
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,7 @@ enum class ArgMode : uint8_t {
 };
 
 /// The binary function that a function computes on two values of one dtype.
-enum class Combination : uint8_t { Other, Sum, Second };
+enum class Combination : uint8_t { Other, Second, Sum, Product, Min, Max };
 
 /// The order that a comparator defines on rows: by keys, the most significant first.
 struct SortOrder {
@@ -60,7 +60,7 @@ public:
   virtual Expected<SortOrder> sortOrder(const std::string &) { return SortOrder{}; }
 };
 
-/// The op of nodes that stand for clusters in plans.
+/// The op of nodes that represent clusters in plans.
 inline constexpr std::string_view clusterOp = "_Cluster";
 
 /// Provides the kernels of clusters.

@@ -69,7 +69,7 @@ Expected<BoundKernel> bindConst(const NodeSpec &spec) {
                            std::move(*value));
 }
 
-Error lacksPython(const NodeSpec &spec) {
+Error missingPythonFunction(const NodeSpec &spec) {
   std::string token = spec.attrs.getOr("token", std::string());
   return unimplemented(
       "the Python function of token '", token,
@@ -82,7 +82,7 @@ Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &
   const KernelRegistry::Bind *bind = options.kernels->find(spec.op);
   const OpDef *def = lookupOp(spec.op);
   if (!bind && def && def->facts().runsPython)
-    return Unexpected(lacksPython(spec));
+    return Unexpected(missingPythonFunction(spec));
   if (!bind)
     return Unexpected(unimplemented("op '", spec.op, "' is unknown; register a kernel for it"));
   std::vector<DType> inputs, outputs;
@@ -382,7 +382,7 @@ bool isAlias(const NodeSpec &node) {
 
 /// Simplifies nodes that a sequential plan needn't run. With dead branches, control inputs may make
 /// them dead, so they are kept.
-NodeKind simplify(const NodeSpec &node, bool hasDeadness) {
+NodeKind simplifiedKind(const NodeSpec &node, bool hasDeadness) {
   if (isConstant(node) && (!hasDeadness || node.controls.empty()))
     return NodeKind::Constant;
   return isAlias(node) && !hasDeadness ? NodeKind::Alias : NodeKind::Kernel;
@@ -433,7 +433,7 @@ Expected<BoundGraph> bindNodes(GraphSpec &graph, const PlanOptions &options) {
     const NodeSpec &spec = graph.nodes[i];
     PlanNode &node = bound.nodes[i];
     if (node.kind == NodeKind::Kernel)
-      node.kind = simplify(spec, bound.hasDeadness);
+      node.kind = simplifiedKind(spec, bound.hasDeadness);
     if (node.kind == NodeKind::Kernel)
       bindNode(spec, options, node, bound.infos[i]);
     else if (callsFunctions(node.kind))

@@ -49,7 +49,7 @@ bool isBackEdge(const NodeSpec &node, const NodeSpec &source);
 /// The frames of a graph, and the frame of each node.
 struct FrameAssignment {
   std::vector<PlanFrame> frames;
-  std::vector<NodePlace> places; // by node: its frame, and the frame that it opens
+  std::vector<NodeLocation> locations; // by node: its frame, and the frame that it opens
 };
 
 /// Returns InvalidArgument if a node has inputs from different frames, or a loop allows no

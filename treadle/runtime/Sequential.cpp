@@ -1,10 +1,10 @@
 #include "treadle/runtime/Sequential.h"
 
+#include "treadle/runtime/CachedPrefix.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
-#include "treadle/runtime/SettledPart.h"
 #include "treadle/runtime/Trace.h"
 
 #include <algorithm>
@@ -100,7 +100,7 @@ bool isDead(const SequentialPlan &plan, const PlanNode &node, const Execution &c
 void runWatched(const SequentialPlan &plan, const PlanNode &node, Execution &ctx) {
   Trace *trace = ctx.run().trace;
   Trace::Clock::time_point begin = Trace::now(trace);
-  callCharged(node.fn, ctx);
+  callAndCharge(node.fn, ctx);
   Trace::Work work;
   if (ctx.suspension) {
     Trace::Clock::time_point suspended = Trace::now(trace);
@@ -168,16 +168,16 @@ bool SequentialPlan::runNodes(Tensor *slots, RunState &run, std::unique_ptr<Erro
     error = std::make_unique<Error>(run.stopReason());
     return false;
   }
-  if (settled)
-    if (auto values = settled->values(*this, slots, run)) {
-      SettledPart::placeResults(*values, slots);
-      return runNodes(SettledPart::rest(*values), slots, run, error);
+  if (cachedPrefix)
+    if (auto values = cachedPrefix->values(*this, slots, run)) {
+      CachedPrefix::placeResults(*values, slots);
+      return runNodes(CachedPrefix::rest(*values), slots, run, error);
     }
   return runNodes({nodes, inputIndices.data(), constants.data()}, slots, run, error);
 }
 
 Expected<std::vector<Tensor>> SequentialPlan::run(std::vector<Tensor> args, RunState &run) const {
-  Frame frame(numSlots);
+  SlotFrame frame(numSlots);
   std::ranges::move(args, frame.slots);
   std::unique_ptr<Error> error;
   if (!runNodes(frame.slots, run, error))
@@ -199,13 +199,13 @@ void runNothing(OpContext &) {}
 
 // The output that isn't taken stays empty, which means dead here.
 void runSwitch(OpContext &ctx) {
-  if (std::optional<bool> taken = ctx.check(asPredicate(ctx.input(1))))
+  if (std::optional<bool> taken = ctx.check(switchPredicateOf(ctx.input(1))))
     ctx.setOutput(*taken ? 1 : 0, ctx.takeInput(0));
 }
 
 void runSwitchN(OpContext &ctx) {
   if (std::optional<int> taken =
-          ctx.check(asChoice(ctx.input(1), static_cast<size_t>(ctx.numOutputs()))))
+          ctx.check(branchIndexOf(ctx.input(1), static_cast<size_t>(ctx.numOutputs()))))
     ctx.setOutput(*taken, ctx.takeInput(0));
 }
 

@@ -28,12 +28,13 @@ private:
 };
 
 /// A scope that pushes a frame and pops it, clearing slots that an error left filled.
-class Frame {
+class SlotFrame {
 public:
-  explicit Frame(uint32_t count) : slots(FrameStack::ofThisThread().push(count)), count(count) {}
-  Frame(const Frame &) = delete;
-  Frame &operator=(const Frame &) = delete;
-  ~Frame() {
+  explicit SlotFrame(uint32_t count)
+      : slots(FrameStack::ofThisThread().push(count)), count(count) {}
+  SlotFrame(const SlotFrame &) = delete;
+  SlotFrame &operator=(const SlotFrame &) = delete;
+  ~SlotFrame() {
     for (uint32_t i = 0; i < count; ++i)
       slots[i].reset();
     FrameStack::ofThisThread().pop(count);

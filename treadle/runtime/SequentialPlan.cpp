@@ -2,8 +2,8 @@
 // slot.
 #include "treadle/runtime/SequentialPlan.h"
 
+#include "treadle/runtime/CachedPrefix.h"
 #include "treadle/runtime/PlanBuilder.h"
-#include "treadle/runtime/SettledPart.h"
 
 #include <algorithm>
 
@@ -161,7 +161,7 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   placeControls();
   markPassThrough();
   markLastUses();
-  plan->settled = SettledPart::find(graph, *plan, bound.options);
+  plan->cachedPrefix = CachedPrefix::find(graph, *plan, bound.options);
   return std::move(plan);
 }
 

@@ -5,7 +5,7 @@
 
 namespace treadle {
 
-class SettledPart;
+class CachedPrefix;
 
 /// Some nodes of a plan, with the indices of their inputs.
 struct NodeList {
@@ -28,7 +28,7 @@ struct NodeList {
 ///   return the slots of the results
 ///
 /// A run uses the calling thread only. Any number of threads may run one plan, each with its own
-/// slots (Frame).
+/// slots (SlotFrame).
 class SequentialPlan final : public Plan {
 public:
   SequentialPlan() : Plan(true) {}
@@ -55,16 +55,16 @@ public:
   bool hasDeadness = false; // has Switch or Merge
   uint32_t numSlots = 0;    // the first argTypes.size() slots are the arguments
   std::vector<Tensor> constants;
-  std::vector<uint32_t> inputIndices;         // of the nodes, from PlanNode::inputBegin, encoded as
-                                              // InputIndex
-  std::vector<uint32_t> resultIndices;        // of the results, encoded in the same way
-  std::vector<uint8_t> isOutputUnused;        // by slot
-  std::vector<uint8_t> isPassThrough;         // by argument: the result of a LoopBody stays in its
-                                              // slot
-  bool resultsNeedTemporaries = false;        // of a LoopBody: a result is another argument
-  std::vector<uint32_t> controlInputs;        // if hasDeadness: nodes of the graph, by controlBegin
-  std::vector<uint32_t> controlBegin;         // if hasDeadness: by node of the graph, plus an end
-  std::shared_ptr<const SettledPart> settled; // nodes that needn't run each time; null: none
+  std::vector<uint32_t> inputIndices;  // of the nodes, from PlanNode::inputBegin, encoded as
+                                       // InputIndex
+  std::vector<uint32_t> resultIndices; // of the results, encoded in the same way
+  std::vector<uint8_t> isOutputUnused; // by slot
+  std::vector<uint8_t> isPassThrough;  // by argument: the result of a LoopBody stays in its
+                                       // slot
+  bool resultsNeedTemporaries = false; // of a LoopBody: a result is another argument
+  std::vector<uint32_t> controlInputs; // if hasDeadness: nodes of the graph, by controlBegin
+  std::vector<uint32_t> controlBegin;  // if hasDeadness: by node of the graph, plus an end
+  std::shared_ptr<const CachedPrefix> cachedPrefix; // nodes that needn't run each time; null: none
 };
 
 } // namespace treadle

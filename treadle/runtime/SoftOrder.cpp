@@ -64,12 +64,12 @@ bool SoftOrder::add(int32_t from, int32_t to) {
     std::ranges::sort(forward, inOrder);
     std::ranges::sort(backward, inOrder);
     backward.insert(backward.end(), forward.begin(), forward.end());
-    std::vector<int32_t> places;
+    std::vector<int32_t> locations;
     for (int32_t node : backward)
-      places.push_back(position[node]);
-    std::ranges::sort(places);
+      locations.push_back(position[node]);
+    std::ranges::sort(locations);
     for (size_t i = 0; i < backward.size(); ++i)
-      position[backward[i]] = places[i];
+      position[backward[i]] = locations[i];
   }
   after[from].push_back(to);
   before[to].push_back(from);

@@ -17,14 +17,15 @@ using Clock = std::chrono::steady_clock;
 /// Going to sleep and waking up takes tens of microseconds, so threads spin for shorter waits; a
 /// run may have hundreds of parallel sections. Spinning is bounded, so that an idle process leaves
 /// the cores to others.
-constexpr auto longestLook = std::chrono::microseconds(500);
+constexpr auto maxSpin = std::chrono::microseconds(500);
 /// Two reads of the clock are much closer together than this, unless another process was given the
 /// core in between. The core is needed then, and spinning ends.
-constexpr auto coreWasTaken = std::chrono::microseconds(100);
+constexpr auto preemptionGap = std::chrono::microseconds(100);
 
-/// Spins until `condition` holds, while `mayLook` allows it and the time limit isn't reached.
+/// Spins until `condition` holds, while `maySpin` allows it and the time limit isn't reached.
 /// Returns whether it holds.
-template <typename Condition, typename MayLook> bool lookFor(Condition condition, MayLook mayLook) {
+template <typename Condition, typename MaySpin>
+bool spinUntil(Condition condition, MaySpin maySpin) {
   auto begin = Clock::now(), last = begin, now = begin;
   do {
     last = now;
@@ -36,7 +37,7 @@ template <typename Condition, typename MayLook> bool lookFor(Condition condition
 #endif
     }
     now = Clock::now();
-  } while (now - begin < longestLook && now - last < coreWasTaken && mayLook());
+  } while (now - begin < maxSpin && now - last < preemptionGap && maySpin());
   return false;
 }
 
@@ -51,7 +52,8 @@ class ThreadPool::Ranges : public RefCounted {
 public:
   Ranges(int64_t total, int64_t grain, int64_t threads,
          const std::function<void(int64_t, int64_t)> &body)
-      : body(body), count(threads * std::clamp<int64_t>(total / grain / threads, 1, mostOfThread)),
+      : body(body),
+        count(threads * std::clamp<int64_t>(total / grain / threads, 1, rangesPerThread)),
         size(total / count), rest(total % count) {}
 
   void run() {
@@ -71,9 +73,9 @@ public:
   }
 
   /// Rethrows the first exception of a range.
-  void wait(bool looks) {
+  void wait(bool spins) {
     auto isDone = [&] { return done.load(std::memory_order_acquire) == count; };
-    if (!isDone() && (!looks || !lookFor(isDone, [] { return true; }))) {
+    if (!isDone() && (!spins || !spinUntil(isDone, [] { return true; }))) {
       std::unique_lock lock(mutex);
       finished.wait(lock, isDone);
     }
@@ -84,7 +86,7 @@ public:
 private:
   /// More ranges would shorten waits for a delayed thread, but the data that ranges share would be
   /// read more often: with 4 and 8, nets took 3 to 10% longer.
-  static constexpr int64_t mostOfThread = 2;
+  static constexpr int64_t rangesPerThread = 2;
 
   /// No range is shorter than the grain.
   int64_t beginOf(int64_t i) const { return i * size + std::min(i, rest); }
@@ -101,14 +103,14 @@ private:
 
 ThreadPool::ThreadPool(int workers, const std::vector<int> &cores, MemoryBudget::Account *account)
     : numCores(cores.empty() ? availableCores() : static_cast<int>(std::ssize(cores))),
-      looks(workers < numCores), mailboxes(static_cast<size_t>(workers)) {
+      spins(workers < numCores), mailboxes(static_cast<size_t>(workers)) {
   threads.reserve(static_cast<size_t>(workers));
   try {
     for (Mailbox &mailbox : mailboxes)
       threads.emplace_back([this, &mailbox, cores, account] {
         MemoryBudget::Scope budget(account);
         if (!cores.empty())
-          moveThisThreadTo(cores);
+          pinThisThread(cores);
         work(mailbox);
       });
   } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
@@ -135,13 +137,13 @@ void ThreadPool::schedule(std::function<void()> task) {
   wake.notify_one();
 }
 
-int64_t ThreadPool::freeCores() const { return numCores - 1 - Computing::others(numCores - 1); }
+int64_t ThreadPool::freeCores() const { return numCores - 1 - ComputeScope::others(numCores - 1); }
 
 void ThreadPool::work(Mailbox &own) {
   for (;;) {
     std::function<void()> task;
-    if (looks)
-      look(own);
+    if (spins)
+      spinForWork(own);
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return isStopping || !queue.empty(); });
@@ -156,17 +158,17 @@ void ThreadPool::work(Mailbox &own) {
 }
 
 /// Spins for ranges in its mailbox, until a task is queued or the time limit is reached.
-void ThreadPool::look(Mailbox &own) {
-  auto isHanded = [&] { return own.offer.load(std::memory_order_relaxed) != nullptr; };
+void ThreadPool::spinForWork(Mailbox &own) {
+  auto isHanded = [&] { return own.offerToSpinning.load(std::memory_order_relaxed) != nullptr; };
   auto isQueued = [&] { return queued.load(std::memory_order_acquire) > 0; };
-  auto hasCore = [&] { return Computing::others(numCores) < numCores; };
+  auto hasCore = [&] { return ComputeScope::others(numCores) < numCores; };
   auto setOpen = [&](bool isOpen) {
     own.isOpen.store(isOpen, std::memory_order_relaxed);
-    looking.fetch_add(isOpen ? 1 : -1, std::memory_order_relaxed);
+    spinningWorkers.fetch_add(isOpen ? 1 : -1, std::memory_order_relaxed);
   };
   setOpen(true);
-  while (lookFor([&] { return isHanded() || isQueued(); }, hasCore) && !isQueued())
-    if (Ranges *ranges = own.offer.exchange(nullptr, std::memory_order_acquire)) {
+  while (spinUntil([&] { return isHanded() || isQueued(); }, hasCore) && !isQueued())
+    if (Ranges *ranges = own.offerToSpinning.exchange(nullptr, std::memory_order_acquire)) {
       setOpen(false);
       Ref<Ranges>::adopt(ranges)->run();
       setOpen(true);
@@ -176,7 +178,7 @@ void ThreadPool::look(Mailbox &own) {
 
 /// Puts the ranges into the mailboxes of at most `most` spinning workers. A worker that has just
 /// stopped spinning ignores them.
-int64_t ThreadPool::offer(Ranges &ranges, int64_t most) {
+int64_t ThreadPool::offerToSpinning(Ranges &ranges, int64_t most) {
   int64_t offered = 0;
   for (Mailbox &mailbox : mailboxes) {
     if (offered == most)
@@ -185,8 +187,8 @@ int64_t ThreadPool::offer(Ranges &ranges, int64_t most) {
       continue;
     Ranges *none = nullptr;
     ranges.retain();
-    if (mailbox.offer.compare_exchange_strong(none, &ranges, std::memory_order_release,
-                                              std::memory_order_relaxed))
+    if (mailbox.offerToSpinning.compare_exchange_strong(none, &ranges, std::memory_order_release,
+                                                        std::memory_order_relaxed))
       ++offered;
     else
       ranges.release();
@@ -194,10 +196,10 @@ int64_t ThreadPool::offer(Ranges &ranges, int64_t most) {
   return offered;
 }
 
-void ThreadPool::takeBack(Ranges &ranges) {
+void ThreadPool::withdraw(Ranges &ranges) {
   for (Mailbox &mailbox : mailboxes) {
     Ranges *own = &ranges;
-    if (mailbox.offer.compare_exchange_strong(own, nullptr, std::memory_order_relaxed))
+    if (mailbox.offerToSpinning.compare_exchange_strong(own, nullptr, std::memory_order_relaxed))
       ranges.release();
   }
 }
@@ -214,12 +216,12 @@ void ThreadPool::share(int64_t total, int64_t grain, int64_t helpers, bool wakes
     return;
   }
   auto ranges = Ref<Ranges>::adopt(new Ranges(total, grain, helpers + 1, body));
-  int64_t offered = offer(*ranges.get(), helpers);
+  int64_t offered = offerToSpinning(*ranges.get(), helpers);
   for (int64_t i = offered; wakes && i < helpers; ++i)
     schedule([ranges] { ranges->run(); });
   ranges->run();
-  takeBack(*ranges.get());
-  ranges->wait(looks);
+  withdraw(*ranges.get());
+  ranges->wait(spins);
 }
 
 void ThreadPool::parallelFor(int64_t total, int64_t grain,
@@ -227,9 +229,9 @@ void ThreadPool::parallelFor(int64_t total, int64_t grain,
   share(total, grain, std::ssize(threads), /*wakes=*/true, body);
 }
 
-void ThreadPool::parallelForSoon(int64_t total, int64_t grain,
-                                 const std::function<void(int64_t, int64_t)> &body) {
-  share(total, grain, numLooking(), /*wakes=*/false, body);
+void ThreadPool::parallelForSpinning(int64_t total, int64_t grain,
+                                     const std::function<void(int64_t, int64_t)> &body) {
+  share(total, grain, numSpinning(), /*wakes=*/false, body);
 }
 
 } // namespace treadle

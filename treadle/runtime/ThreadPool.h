@@ -41,25 +41,25 @@ public:
 
   /// Like `parallelFor`, but only on the calling thread and workers that are spinning: they start
   /// within a fraction of a microsecond, while waking a worker takes tens.
-  void parallelForSoon(int64_t total, int64_t grain,
-                       const std::function<void(int64_t, int64_t)> &body);
+  void parallelForSpinning(int64_t total, int64_t grain,
+                           const std::function<void(int64_t, int64_t)> &body);
   /// Number of cores on which no other caller of the process computes.
   int64_t freeCores() const;
   /// Number of workers that are spinning.
-  int numLooking() const { return looking.load(std::memory_order_relaxed); }
+  int numSpinning() const { return spinningWorkers.load(std::memory_order_relaxed); }
 
 private:
   class Ranges;
   /// Receives ranges for a spinning worker.
   struct alignas(64) Mailbox {
     std::atomic<bool> isOpen{false};
-    std::atomic<Ranges *> offer{nullptr};
+    std::atomic<Ranges *> offerToSpinning{nullptr};
   };
 
   void work(Mailbox &own);
-  void look(Mailbox &own);
-  int64_t offer(Ranges &ranges, int64_t most);
-  void takeBack(Ranges &ranges);
+  void spinForWork(Mailbox &own);
+  int64_t offerToSpinning(Ranges &ranges, int64_t most);
+  void withdraw(Ranges &ranges);
   void share(int64_t total, int64_t grain, int64_t helpers, bool wakes,
              const std::function<void(int64_t, int64_t)> &body);
 
@@ -70,9 +70,9 @@ private:
   bool isStopping = false;
   std::atomic<int64_t> queued{0}; // length of the queue, for readers without the lock
   const int numCores;             // cores that the workers and their caller may run on
-  const bool looks;               // whether workers spin before they sleep; false if threads share
+  const bool spins;               // whether workers spin before they sleep; false if threads share
                                   // cores
-  std::atomic<int> looking{0};
+  std::atomic<int> spinningWorkers{0};
   std::vector<Mailbox> mailboxes; // one for each worker
   std::vector<std::thread> threads;
 };

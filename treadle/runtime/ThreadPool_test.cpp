@@ -42,7 +42,7 @@ TEST_P(ParallelFor, CoversEachIndexOnceWithThoseWhoLook) {
   ThreadPool pool(GetParam());
   for (int repeat = 0; repeat < 2000; ++repeat) {
     std::array<std::atomic<int>, 8> seen = {};
-    pool.parallelForSoon(8, 1, [&](int64_t begin, int64_t end) {
+    pool.parallelForSpinning(8, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         ++seen[static_cast<size_t>(i)];
     });
@@ -73,7 +73,7 @@ TEST(ThreadPool, LeavesCoresToOtherCallers) {
   std::atomic<bool> mayEnd = false;
   for (int i = 0; i < availableCores(); ++i)
     callers.emplace_back([&] {
-      Computing call;
+      ComputeScope call;
       ++computing;
       mayEnd.wait(false);
     });
@@ -125,7 +125,7 @@ TEST(ThreadPool, SeveralCallersHandWorkToThoseWhoLook) {
   std::atomic<int64_t> sum = 0;
   auto call = [&] {
     for (int i = 0; i < 500; ++i)
-      pool.parallelForSoon(4, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      pool.parallelForSpinning(4, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
   };
   std::thread other(call);
   call();

@@ -33,7 +33,7 @@ void Trace::add(std::string_view name, std::string_view op, std::string_view whe
   if (iteration) {
     slice.iteration = iteration->number;
     slice.loop = kept(iteration->loop);
-    slice.mostAtOnce = iteration->mostAtOnce;
+    slice.maxConcurrent = iteration->maxConcurrent;
   }
   if (!clusters.empty())
     if (auto noted = clusters.extract(std::this_thread::get_id()))

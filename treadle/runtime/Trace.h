@@ -18,7 +18,7 @@ namespace treadle {
 struct TracedIteration {
   std::string loop;
   int64_t number;
-  int32_t mostAtOnce; // maximum number of overlapping iterations
+  int32_t maxConcurrent; // maximum number of overlapping iterations
 };
 
 /// The slices of a session's runs. Thread-safe.
@@ -38,7 +38,7 @@ public:
     Clock::time_point begin, end;
     int64_t iteration = 0;             // of a sequential loop, or of `loop`
     const std::string *loop = nullptr; // null if not in a loop with overlapping iterations
-    int32_t mostAtOnce = 1;
+    int32_t maxConcurrent = 1;
     int64_t bytes = 0;                    // of the results
     Clock::duration waited{};             // part of its time that the op waited
     const std::string *cluster = nullptr; // contents of a cluster; null for other ops

@@ -36,9 +36,9 @@ std::vector<char *> pointersTo(std::vector<std::string> &texts) {
 
 /// Spawn attributes: default signal handlers and a session of its own, so that Ctrl-C goes to the
 /// owner only.
-class Attributes {
+class SpawnAttributes {
 public:
-  Attributes() {
+  SpawnAttributes() {
     posix_spawnattr_init(&attributes);
     sigset_t signals;
     sigemptyset(&signals);
@@ -49,24 +49,24 @@ public:
         &attributes,
         static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
   }
-  ~Attributes() { posix_spawnattr_destroy(&attributes); }
-  Attributes(const Attributes &) = delete;
-  Attributes &operator=(const Attributes &) = delete;
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes); }
+  SpawnAttributes(const SpawnAttributes &) = delete;
+  SpawnAttributes &operator=(const SpawnAttributes &) = delete;
 
   posix_spawnattr_t attributes;
 };
 
-class Files {
+class SpawnFileActions {
 public:
-  explicit Files(int file) {
+  explicit SpawnFileActions(int file) {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, file, ChildProcess::fileOfChild);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&actions, ChildProcess::fileOfChild + 1);
   }
-  ~Files() { posix_spawn_file_actions_destroy(&actions); }
-  Files(const Files &) = delete;
-  Files &operator=(const Files &) = delete;
+  ~SpawnFileActions() { posix_spawn_file_actions_destroy(&actions); }
+  SpawnFileActions(const SpawnFileActions &) = delete;
+  SpawnFileActions &operator=(const SpawnFileActions &) = delete;
 
   posix_spawn_file_actions_t actions;
 };
@@ -76,8 +76,8 @@ int spawn(const std::string &program, int file, pid_t &process) {
                                         std::to_string(ChildProcess::fileOfChild),
                                         std::to_string(getpid())};
   std::vector<std::string> environment = environmentOfChild();
-  Attributes attributes;
-  Files files(file);
+  SpawnAttributes attributes;
+  SpawnFileActions files(file);
   return posix_spawn(&process, program.c_str(), &files.actions, &attributes.attributes,
                      pointersTo(arguments).data(), pointersTo(environment).data());
 }
@@ -149,7 +149,7 @@ void ChildProcess::waitForEnd() {
 
 void ChildProcess::kill() {
   std::lock_guard lock(mutex);
-  if (process > 0 && isOwn())
+  if (process > 0 && isInOwner())
     ::kill(process, SIGKILL);
 }
 
@@ -158,12 +158,12 @@ std::string ChildProcess::end() const {
   return how;
 }
 
-bool ChildProcess::isOwn() const { return owner == getpid(); }
+bool ChildProcess::isInOwner() const { return owner == getpid(); }
 
 ChildProcess::~ChildProcess() {
   if (!watcher.joinable())
     return;
-  if (!isOwn()) { // the watcher thread is the owner's
+  if (!isInOwner()) { // the watcher thread is the owner's
     watcher.detach();
     return;
   }

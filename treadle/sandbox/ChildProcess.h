@@ -33,7 +33,7 @@ public:
   bool hasEnded() const { return ended.load(std::memory_order_acquire); }
   /// How the process ended: `signal 11 (SEGV)`, `exit status 1`; empty while it lives.
   std::string end() const;
-  bool isOwn() const;
+  bool isInOwner() const;
 
 private:
   void watch(const std::string &program, int file, const std::function<void()> &onEnd);

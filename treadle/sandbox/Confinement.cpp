@@ -28,13 +28,13 @@ constexpr int64_t reservedPerThread = int64_t{160} << 20;
 constexpr int threadsOfProgram = 2;
 /// For the graph and the compiler.
 constexpr uint64_t memoryOfProgram = uint64_t{256} << 20;
-constexpr rlim_t mostOpenFiles = 256;
+constexpr rlim_t maxOpenFiles = 256;
 
 Error failure(const char *what) {
   return failedPrecondition("the sandbox can't be set up: ", what, ": ", std::strerror(errno));
 }
 
-Expected<void> checkIsAlone() {
+Expected<void> checkSingleThreaded() {
   std::error_code error;
   auto threads = std::distance(std::filesystem::directory_iterator("/proc/self/task", error), {});
   if (error)
@@ -57,10 +57,10 @@ Expected<void> limit(__rlimit_resource_t resource, uint64_t most) {
 }
 
 /// The process's current address space and data size in bytes.
-struct Sizes {
+struct MemorySizes {
   uint64_t all = 0, data = 0;
 };
-Sizes sizesNow() {
+MemorySizes sizesNow() {
   std::ifstream file("/proc/self/statm");
   uint64_t all = 0, resident = 0, shared = 0, text = 0, library = 0, data = 0;
   file >> all >> resident >> shared >> text >> library >> data;
@@ -73,7 +73,7 @@ Sizes sizesNow() {
 Expected<void> limitMemory(int64_t memory, int threads) {
   if (memory <= 0)
     return {};
-  Sizes now = sizesNow();
+  MemorySizes now = sizesNow();
   uint64_t more = static_cast<uint64_t>(memory) + memoryOfProgram;
   int64_t reserved = reservedPerThread * (std::max(threads, 1) + threadsOfProgram);
   TREADLE_TRY(limit(RLIMIT_DATA, now.data + more));
@@ -87,7 +87,7 @@ bool isRegularFile(int file) {
 
 Expected<void> limitResources(const Confinement &confinement) {
   TREADLE_TRY(limit(RLIMIT_CORE, 0));
-  TREADLE_TRY(limit(RLIMIT_NOFILE, mostOpenFiles));
+  TREADLE_TRY(limit(RLIMIT_NOFILE, maxOpenFiles));
   TREADLE_TRY(limit(RLIMIT_MEMLOCK, 0));
   TREADLE_TRY(limit(RLIMIT_MSGQUEUE, 0));
   // Standard output and error may be redirected to a file.
@@ -107,7 +107,7 @@ Expected<void> dropCapabilities() {
 }
 
 /// Fails if the parent ended meanwhile, and the process was reparented.
-Expected<void> dieWith(pid_t parent) {
+Expected<void> tieToParent(pid_t parent) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL))
     return Unexpected(failure("it can't be set to end with its parent process"));
   if (getppid() != parent)
@@ -128,7 +128,7 @@ Expected<int> confineFiles(const FileRules &files) {
 } // namespace
 
 Expected<int> confine(const Confinement &confinement, std::atomic<uint32_t> &refused) {
-  TREADLE_TRY(checkIsAlone());
+  TREADLE_TRY(checkSingleThreaded());
   if (close_range(STDERR_FILENO + 1, std::numeric_limits<int>::max(), 0))
     return Unexpected(failure("files can't be closed"));
   clearenv();
@@ -139,7 +139,7 @@ Expected<int> confine(const Confinement &confinement, std::atomic<uint32_t> &ref
   TREADLE_TRY(dropCapabilities());
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
     return Unexpected(failure("its memory can't be protected from other processes"));
-  TREADLE_TRY(dieWith(confinement.parent));
+  TREADLE_TRY(tieToParent(confinement.parent));
   int landlock = TREADLE_TRY(confineFiles(confinement.files));
   TREADLE_TRY(filterSystemCalls({!confinement.files.write.empty()}, refused));
   return landlock;

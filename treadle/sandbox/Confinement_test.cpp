@@ -1,7 +1,7 @@
 // The capabilities of a confined process. Each attempt runs in a separate process.
 #include "treadle/sandbox/Confinement.h"
 #include "treadle/sandbox/SystemCalls.h"
-#include "treadle/sandbox/TestSkips.h"
+#include "treadle/testing/TestSkips.h"
 
 #include <gtest/gtest.h>
 
@@ -183,18 +183,18 @@ protected:
   }
 };
 
-TEST_F(FilesTest, WhatIsGrantedCanBeRead) {
+TEST_F(FilesTest, GrantedFilesCanBeRead) {
   EXPECT_EQ(statusOf(reading(), [&] { return opens(at("in/file")); }), succeeded);
   EXPECT_EQ(statusOf({{at("secret")}, {}}, [&] { return opens(at("secret")); }), succeeded);
 }
 
-TEST_F(FilesTest, NothingElseCanBeRead) {
+TEST_F(FilesTest, OtherFilesCantBeRead) {
   for (const std::string &path : {at("secret"), at("in/../secret"), at("in/link"), at("out"),
                                   std::string("/etc/passwd"), std::string("/proc/self/environ")})
     EXPECT_EQ(statusOf(reading(), [&] { return opens(path); }), EACCES) << path;
 }
 
-TEST_F(FilesTest, NothingCanBeWrittenWithoutLeave) {
+TEST_F(FilesTest, WritesNeedPermission) {
   for (int flags : {O_WRONLY, O_RDWR, O_WRONLY | O_CREAT, O_RDONLY | O_TRUNC, O_RDONLY | O_CREAT})
     EXPECT_EQ(statusOf(reading(), [&] { return opens(at("in/file"), flags); }), EACCES) << flags;
   EXPECT_EQ(statusOf(reading(), [&] { return unlink(at("in/file").c_str()) == 0; }), EPERM);
@@ -202,7 +202,7 @@ TEST_F(FilesTest, NothingCanBeWrittenWithoutLeave) {
   EXPECT_EQ(std::filesystem::file_size(at("in/file")), 6u);
 }
 
-TEST_F(FilesTest, WhatMayBeWritten) {
+TEST_F(FilesTest, GrantedFilesCanBeWritten) {
   FileRules rules{{at("in")}, {at("out")}};
   int create = O_WRONLY | O_CREAT;
   EXPECT_EQ(statusOf(rules, [&] { return opens(at("out/new"), create); }), succeeded);

@@ -37,7 +37,7 @@ struct [[gnu::packed]] PathRule {
 };
 
 /// All access that a version can restrict; it is denied unless a rule grants it.
-Ruleset everythingOf(int version) {
+Ruleset allRightsOf(int version) {
   Ruleset all{};
   int numFileRights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
   all.files = (uint64_t{1} << numFileRights) - 1;
@@ -103,7 +103,7 @@ Expected<int> restrictFiles(const FileRules &granted) {
   int version = landlockVersion();
   if (version == 0)
     return 0;
-  Ruleset all = everythingOf(version);
+  Ruleset all = allRightsOf(version);
   File rules(static_cast<int>(syscall(createRuleset, &all, sizeOf(version), 0)));
   if (rules.number < 0)
     return Unexpected(failure("Landlock rules can't be created"));

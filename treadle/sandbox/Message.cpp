@@ -9,46 +9,46 @@
 namespace treadle::sandbox {
 namespace {
 
-constexpr size_t mostCollected = size_t{1} << 14;
-constexpr uint64_t mostTexts = uint64_t{1} << 20;
+constexpr size_t maxCollected = size_t{1} << 14;
+constexpr uint64_t maxTexts = uint64_t{1} << 20;
 /// The rank is stored in one byte of a tensor's block.
 constexpr uint64_t mostDims = 254;
 constexpr size_t longestMessage = size_t{1} << 14;
 
-Error nonsense(const auto &...what) {
+Error malformedMessage(const auto &...what) {
   return dataLoss("the other process sent a malformed message: ", what...);
 }
 
 /// Valid elements of a small type, for which not all bytes are valid.
-struct Range {
+struct ValueRange {
   int least, most;
 };
-std::optional<Range> rangeOf(DType dtype) {
+std::optional<ValueRange> rangeOf(DType dtype) {
   switch (dtype) {
   case DType::Bool:
-    return Range{0, 1};
+    return ValueRange{0, 1};
   case DType::Int4:
-    return Range{-8, 7};
+    return ValueRange{-8, 7};
   case DType::UInt4:
-    return Range{0, 15};
+    return ValueRange{0, 15};
   case DType::Int2:
-    return Range{-2, 1};
+    return ValueRange{-2, 1};
   case DType::UInt2:
-    return Range{0, 3};
+    return ValueRange{0, 3};
   default:
     return std::nullopt;
   }
 }
 
 Expected<void> checkElements(const Tensor &tensor) {
-  std::optional<Range> range = rangeOf(tensor.dtype());
+  std::optional<ValueRange> range = rangeOf(tensor.dtype());
   if (!range)
     return {};
   const auto *elements = static_cast<const int8_t *>(tensor.raw());
   for (int64_t i = 0; i < tensor.count(); ++i)
     if (elements[i] < range->least || elements[i] > range->most)
-      return Unexpected(nonsense(static_cast<int>(elements[i]), " in a tensor of dtype ",
-                                 dtypeName(tensor.dtype())));
+      return Unexpected(malformedMessage(static_cast<int>(elements[i]), " in a tensor of dtype ",
+                                         dtypeName(tensor.dtype())));
   return {};
 }
 
@@ -65,17 +65,17 @@ bool canPass(DType dtype) {
 }
 
 void MessageWriter::bytes(std::span<const std::byte> data) {
-  if (collected.size() + data.size() > mostCollected)
+  if (collected.size() + data.size() > maxCollected)
     flush();
-  if (data.size() <= mostCollected)
+  if (data.size() <= maxCollected)
     collected.insert(collected.end(), data.begin(), data.end());
   else if (outcome)
-    outcome = ring.write(data, patience);
+    outcome = ring.write(data, waitPolicy);
 }
 
 void MessageWriter::flush() {
   if (outcome)
-    outcome = ring.write(collected, patience);
+    outcome = ring.write(collected, waitPolicy);
   collected.clear();
 }
 
@@ -127,13 +127,13 @@ Expected<void> MessageReader::charge(uint64_t size) {
 
 Expected<void> MessageReader::bytes(std::span<std::byte> data) {
   TREADLE_TRY(charge(data.size()));
-  return ring.read(data, patience);
+  return ring.read(data, waitPolicy);
 }
 
 Expected<uint64_t> MessageReader::below(uint64_t end, const char *what) {
   uint64_t value = TREADLE_TRY(number<uint64_t>());
   if (value >= end)
-    return Unexpected(nonsense(what, " ", value, ", expected less than ", end));
+    return Unexpected(malformedMessage(what, " ", value, ", expected less than ", end));
   return value;
 }
 
@@ -169,12 +169,13 @@ Expected<std::string> MessageReader::message() {
 Expected<std::string> MessageReader::name() {
   std::string name = TREADLE_TRY(text());
   if (name.size() > longestMessage || std::ranges::any_of(name, isControl))
-    return Unexpected(nonsense("a name with control characters, or of ", name.size(), " bytes"));
+    return Unexpected(
+        malformedMessage("a name with control characters, or of ", name.size(), " bytes"));
   return name;
 }
 
 Expected<std::vector<std::string>> MessageReader::texts() {
-  uint64_t count = TREADLE_TRY(below(mostTexts, "the number of strings"));
+  uint64_t count = TREADLE_TRY(below(maxTexts, "the number of strings"));
   std::vector<std::string> all;
   while (all.size() < count)
     all.push_back(TREADLE_TRY(text()));
@@ -184,7 +185,7 @@ Expected<std::vector<std::string>> MessageReader::texts() {
 Expected<Tensor> MessageReader::tensor() {
   auto dtype = static_cast<DType>(TREADLE_TRY(below(numDTypes, "dtype")));
   if (!canPass(dtype))
-    return Unexpected(nonsense("a tensor of dtype ", static_cast<int>(dtype)));
+    return Unexpected(malformedMessage("a tensor of dtype ", static_cast<int>(dtype)));
   std::vector<int64_t> dims(TREADLE_TRY(below(mostDims + 1, "rank")));
   for (int64_t &dim : dims)
     dim = TREADLE_TRY(number<int64_t>());
@@ -192,7 +193,7 @@ Expected<Tensor> MessageReader::tensor() {
   // Each element is charged with its size (strings: length), at least a byte, so that tensors
   // beyond the budget aren't allocated.
   if (!count)
-    return Unexpected(nonsense("dimensions ", dimsText(dims)));
+    return Unexpected(malformedMessage("dimensions ", dimsText(dims)));
   if (static_cast<uint64_t>(*count) > left / dtypeSize(dtype))
     return Unexpected(resourceExhausted("a tensor of ", dimsText(dims), " is more than the ", left,
                                         " bytes that are left"));
@@ -242,7 +243,7 @@ Expected<Graph::Value> MessageReader::value() {
   for (int64_t &dim : value.dims) {
     dim = TREADLE_TRY(number<int64_t>());
     if (dim < -1)
-      return Unexpected(nonsense("dimension ", dim));
+      return Unexpected(malformedMessage("dimension ", dim));
   }
   value.composite = TREADLE_TRY(name());
   value.compositeKind = TREADLE_TRY(name());

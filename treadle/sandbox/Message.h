@@ -13,7 +13,8 @@ namespace treadle::sandbox {
 /// kept and returned by `finish`.
 class MessageWriter {
 public:
-  MessageWriter(RingWriter &ring, const Patience &patience) : ring(ring), patience(patience) {}
+  MessageWriter(RingWriter &ring, const WaitPolicy &waitPolicy)
+      : ring(ring), waitPolicy(waitPolicy) {}
 
   template <typename T>
     requires std::is_trivially_copyable_v<T>
@@ -32,7 +33,7 @@ private:
   void flush();
 
   RingWriter &ring;
-  const Patience &patience;
+  const WaitPolicy &waitPolicy;
   std::vector<std::byte> collected;
   Expected<void> outcome;
 };
@@ -46,8 +47,8 @@ bool canPass(DType dtype);
 /// and the next one can be read.
 class MessageReader {
 public:
-  MessageReader(RingReader &ring, const Patience &patience, uint64_t budget)
-      : ring(ring), patience(patience), left(budget) {}
+  MessageReader(RingReader &ring, const WaitPolicy &waitPolicy, uint64_t budget)
+      : ring(ring), waitPolicy(waitPolicy), left(budget) {}
 
   /// All bit patterns of T must be valid.
   template <typename T>
@@ -80,7 +81,7 @@ private:
   Expected<void> skipElements(DType dtype, int64_t count);
 
   RingReader &ring;
-  const Patience &patience;
+  const WaitPolicy &waitPolicy;
   uint64_t left;
 };
 

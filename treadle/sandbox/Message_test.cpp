@@ -1,7 +1,7 @@
 // Tensors and strings through a ring, and malformed messages.
 #include "treadle/sandbox/Protocol.h"
 
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <limits>
 #include <memory>
@@ -13,8 +13,8 @@ namespace {
 /// A ring with both ends in this process.
 class Message : public testing::Test {
 protected:
-  MessageWriter writer() { return {writing, patience}; }
-  MessageReader reader(uint64_t budget = 1 << 20) { return {reading, patience, budget}; }
+  MessageWriter writer() { return {writing, waitPolicy}; }
+  MessageReader reader(uint64_t budget = 1 << 20) { return {reading, waitPolicy, budget}; }
 
   /// Sends numbers of 8 bytes each.
   void send(std::initializer_list<int64_t> numbers) {
@@ -36,7 +36,7 @@ protected:
   }
 
   std::unique_ptr<Ring> ring = std::make_unique<Ring>();
-  Patience patience{.until = Clock::now() + std::chrono::seconds(1)};
+  WaitPolicy waitPolicy{.until = Clock::now() + std::chrono::seconds(1)};
   RingWriter writing{*ring};
   RingReader reading{*ring};
 };
@@ -67,19 +67,19 @@ TEST_F(Message, ATensorWithoutElements) {
   EXPECT_EQ(tensorTypeText(*reader().tensor()), "int32[4,0]");
 }
 
-TEST_F(Message, ADTypeThatIsNone) {
+TEST_F(Message, InvalidDType) {
   for (int64_t dtype : {int64_t{0}, int64_t{numDTypes}, int64_t{-1}, int64_t{1} << 40}) {
     send({dtype});
     EXPECT_FAILS(reader().tensor(), DataLoss, "dtype");
   }
 }
 
-TEST_F(Message, ADTypeThatMeansNothingElsewhere) {
+TEST_F(Message, UntransferableDType) {
   send({static_cast<int64_t>(DType::Resource)});
   EXPECT_FAILS(reader().tensor(), DataLoss, "dtype");
 }
 
-TEST_F(Message, ARankThatIsNone) {
+TEST_F(Message, InvalidRank) {
   send({f32, 255});
   EXPECT_FAILS(reader().tensor(), DataLoss, "rank");
 }
@@ -120,13 +120,13 @@ TEST_F(Message, ManyTensorsShareOneBudget) {
   EXPECT_FAILS(reader.tensor(), ResourceExhausted, "more than");
 }
 
-TEST_F(Message, ABoolThatIsNeither) {
+TEST_F(Message, InvalidBool) {
   send({static_cast<int64_t>(DType::Bool), 1, 2});
   sendBytes(std::string_view("\1\2", 2));
   EXPECT_FAILS(reader().tensor(), DataLoss, "2 in a tensor of dtype bool");
 }
 
-TEST_F(Message, AnIntegerOfFourBitsWithMore) {
+TEST_F(Message, InvalidInt4) {
   send({static_cast<int64_t>(DType::Int4), 1, 2});
   sendBytes(std::string_view("\7\10", 2));
   EXPECT_FAILS(reader().tensor(), DataLoss, "8 in a tensor of dtype int4");
@@ -150,7 +150,7 @@ TEST_F(Message, AnErrorWithoutEnd) {
   EXPECT_EQ((*readOutcome(reader)).error().message.size(), 16384u);
 }
 
-TEST_F(Message, AnErrorsCodeThatIsNone) {
+TEST_F(Message, InvalidErrorCode) {
   send({17});
   MessageReader reader = this->reader();
   EXPECT_FAILS(readOutcome(reader), DataLoss, "an error's code 17");
@@ -163,14 +163,15 @@ TEST_F(Message, ANameWithControlCharacters) {
   EXPECT_FAILS(reader().name(), DataLoss, "control characters");
 }
 
-TEST_F(Message, WhatAModelOffers) {
+TEST_F(Message, ModelInterfaceRoundTrip) {
   Graph::Value value{"x:0", DType::Float32, true, {-1, 3}, "x", "ragged"};
   MessageWriter message = writer();
-  write(message,
-        Contents{{{"serve", "predict", "tag", {{"in", value}}, {{"out", value}}}}, {value}, {}});
+  write(message, ModelInterface{{{"serve", "predict", "tag", {{"in", value}}, {{"out", value}}}},
+                                {value},
+                                {}});
   ASSERT_TRUE(message.finish());
   MessageReader reader = this->reader();
-  Contents contents = *readContents(reader);
+  ModelInterface contents = *readContents(reader);
   ASSERT_EQ(contents.signatures.size(), 1u);
   EXPECT_EQ(contents.signatures[0].name, "serve");
   EXPECT_EQ(contents.signatures[0].inputs[0].first, "in");
@@ -180,9 +181,9 @@ TEST_F(Message, WhatAModelOffers) {
   EXPECT_TRUE(contents.outputs.empty());
 }
 
-TEST_F(Message, ADimensionOfASignatureThatIsNone) {
+TEST_F(Message, InvalidSignatureDimension) {
   MessageWriter message = writer();
-  write(message, Contents{{}, {{"x:0", DType::Float32, true, {-2}}}, {}});
+  write(message, ModelInterface{{}, {{"x:0", DType::Float32, true, {-2}}}, {}});
   ASSERT_TRUE(message.finish());
   MessageReader reader = this->reader();
   EXPECT_FAILS(readContents(reader), DataLoss, "dimension -2");
@@ -190,19 +191,19 @@ TEST_F(Message, ADimensionOfASignatureThatIsNone) {
 
 /// For any input, reading returns an error or a value, quickly and within the budget.
 TEST_F(Message, BytesAtRandom) {
-  patience.until = Clock::now(); // don't wait for missing bytes
+  waitPolicy.until = Clock::now(); // don't wait for missing bytes
   for (unsigned seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     ring->written.store(0), ring->read.store(0);
     RingWriter end(*ring);
-    MessageWriter message(end, patience);
+    MessageWriter message(end, waitPolicy);
     // Small numbers pass more checks than uniform ones.
     for (size_t left = random() % 24; left > 0; --left)
       message.number(random() % 4 ? random() % 40 - 2 : random());
     ASSERT_TRUE(message.finish());
     RingReader start(*ring);
-    MessageReader reader(start, patience, 4096);
+    MessageReader reader(start, waitPolicy, 4096);
     switch (random() % 4) {
     case 0:
       static_cast<void>(readContents(reader));

@@ -3,7 +3,7 @@
 namespace treadle::sandbox {
 namespace {
 
-constexpr uint64_t mostEntries = uint64_t{1} << 20;
+constexpr uint64_t maxEntries = uint64_t{1} << 20;
 constexpr uint64_t numCodes = static_cast<uint64_t>(Code::Unauthenticated) + 1;
 constexpr uint64_t numReasons = static_cast<uint64_t>(Reason::MissingInput) + 1;
 
@@ -18,7 +18,7 @@ void writeEntries(MessageWriter &message, const Entries &entries) {
 }
 
 Expected<Entries> readEntries(MessageReader &message) {
-  uint64_t count = TREADLE_TRY(message.below(mostEntries, "the number of entries"));
+  uint64_t count = TREADLE_TRY(message.below(maxEntries, "the number of entries"));
   Entries entries;
   while (entries.size() < count) {
     std::string key = TREADLE_TRY(message.name());
@@ -35,7 +35,7 @@ void writeValues(MessageWriter &message, const std::vector<Graph::Value> &values
 }
 
 Expected<std::vector<Graph::Value>> readValues(MessageReader &message) {
-  uint64_t count = TREADLE_TRY(message.below(mostEntries, "the number of values"));
+  uint64_t count = TREADLE_TRY(message.below(maxEntries, "the number of values"));
   std::vector<Graph::Value> values;
   while (values.size() < count)
     values.push_back(TREADLE_TRY(message.value()));
@@ -44,7 +44,7 @@ Expected<std::vector<Graph::Value>> readValues(MessageReader &message) {
 
 } // namespace
 
-void write(MessageWriter &message, const Setup &setup) {
+void write(MessageWriter &message, const ChildSetup &setup) {
   const SandboxOptions &options = setup.options;
   message.text(setup.version);
   message.text(setup.path);
@@ -68,8 +68,8 @@ void write(MessageWriter &message, const Setup &setup) {
   message.texts(options.tags);
 }
 
-Expected<Setup> readSetup(MessageReader &message) {
-  Setup setup;
+Expected<ChildSetup> readSetup(MessageReader &message) {
+  ChildSetup setup;
   SandboxOptions &options = setup.options;
   setup.version = TREADLE_TRY(message.text());
   setup.path = TREADLE_TRY(message.text());
@@ -80,7 +80,7 @@ Expected<Setup> readSetup(MessageReader &message) {
   options.memory = TREADLE_TRY(message.number<int64_t>());
   options.timeout = TREADLE_TRY(message.number<double>());
   options.threads = TREADLE_TRY(message.number<int>());
-  options.cores.resize(TREADLE_TRY(message.below(mostEntries, "the number of cores")));
+  options.cores.resize(TREADLE_TRY(message.below(maxEntries, "the number of cores")));
   for (int &core : options.cores)
     core = TREADLE_TRY(message.number<int>());
   options.tier = static_cast<Tier>(TREADLE_TRY(message.below(3, "tier")));
@@ -94,7 +94,7 @@ Expected<Setup> readSetup(MessageReader &message) {
   return setup;
 }
 
-void write(MessageWriter &message, const Contents &contents) {
+void write(MessageWriter &message, const ModelInterface &contents) {
   message.number<uint64_t>(contents.signatures.size());
   for (const Graph::Signature &signature : contents.signatures) {
     message.text(signature.name);
@@ -108,9 +108,9 @@ void write(MessageWriter &message, const Contents &contents) {
   message.texts(contents.notes);
 }
 
-Expected<Contents> readContents(MessageReader &message) {
-  uint64_t count = TREADLE_TRY(message.below(mostEntries, "the number of signatures"));
-  Contents contents;
+Expected<ModelInterface> readContents(MessageReader &message) {
+  uint64_t count = TREADLE_TRY(message.below(maxEntries, "the number of signatures"));
+  ModelInterface contents;
   while (contents.signatures.size() < count) {
     Graph::Signature signature;
     signature.name = TREADLE_TRY(message.name());
@@ -126,7 +126,7 @@ Expected<Contents> readContents(MessageReader &message) {
   return contents;
 }
 
-void write(MessageWriter &message, const Call &call) {
+void write(MessageWriter &message, const CallRequest &call) {
   message.number<uint64_t>(call.isOfSignature);
   message.text(call.signature);
   message.texts(call.fetches);
@@ -138,13 +138,13 @@ void write(MessageWriter &message, const Call &call) {
   }
 }
 
-Expected<Call> readCall(MessageReader &message) {
-  Call call;
+Expected<CallRequest> readCall(MessageReader &message) {
+  CallRequest call;
   call.isOfSignature = TREADLE_TRY(message.flag());
   call.signature = TREADLE_TRY(message.text());
   call.fetches = TREADLE_TRY(message.texts());
   call.targets = TREADLE_TRY(message.texts());
-  uint64_t count = TREADLE_TRY(message.below(mostEntries, "the number of inputs"));
+  uint64_t count = TREADLE_TRY(message.below(maxEntries, "the number of inputs"));
   Expected<void> outcome;
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = TREADLE_TRY(message.text());

@@ -1,5 +1,6 @@
 // The protocol between a sandbox and its owner: the owner sends requests and the child answers them
-// one by one. First Setup, then the graph's bytes, then calls. Both must be from the same build.
+// one by one. First ChildSetup, then the graph's bytes, then calls. Both must be from the same
+// build.
 #pragma once
 
 #include "treadle/Sandbox.h"
@@ -8,34 +9,34 @@
 namespace treadle::sandbox {
 
 /// Options of the child, sent before it is confined.
-struct Setup {
+struct ChildSetup {
   SandboxOptions options = {};
   std::string path = {};    // of the model
   bool isFile = true;       // false: the model's bytes follow
   std::string version = {}; // of the owner's library
 };
-void write(MessageWriter &message, const Setup &setup);
-Expected<Setup> readSetup(MessageReader &message);
+void write(MessageWriter &message, const ChildSetup &setup);
+Expected<ChildSetup> readSetup(MessageReader &message);
 
 /// The interface of a loaded model.
-struct Contents {
+struct ModelInterface {
   std::vector<Graph::Signature> signatures;
   std::vector<Graph::Value> inputs, outputs;
   std::vector<std::string> notes;
 };
-void write(MessageWriter &message, const Contents &contents);
-Expected<Contents> readContents(MessageReader &message);
+void write(MessageWriter &message, const ModelInterface &contents);
+Expected<ModelInterface> readContents(MessageReader &message);
 
 /// A call of a signature, or of a graph's tensors and nodes.
-struct Call {
+struct CallRequest {
   bool isOfSignature = false;
   std::string signature = {};
   std::vector<std::string> fetches = {}, targets = {};
   Sandbox::Values inputs = {};
 };
-void write(MessageWriter &message, const Call &call);
+void write(MessageWriter &message, const CallRequest &call);
 /// Reads a call. If there is no memory for an input, the rest of the message is consumed too.
-Expected<Call> readCall(MessageReader &message);
+Expected<CallRequest> readCall(MessageReader &message);
 
 /// Writes the header of an answer: success or an error.
 void writeOutcome(MessageWriter &message, const Expected<void> &outcome);

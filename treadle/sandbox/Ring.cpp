@@ -17,7 +17,7 @@ long futex(std::atomic<uint32_t> &word, int operation, uint32_t value, const tim
 }
 
 /// Reading the clock is more expensive than polling.
-constexpr int looksBetweenClocks = 16;
+constexpr int spinsPerClockRead = 16;
 
 void pause() {
 #if defined(__x86_64__)
@@ -30,7 +30,7 @@ using Count = std::function<Expected<uint64_t>()>;
 /// Spins until `count` returns nonzero or the time is over.
 Expected<uint64_t> spinFor(std::chrono::nanoseconds time, const Count &count) {
   for (auto end = Clock::now() + time; Clock::now() < end;)
-    for (int i = 0; i < looksBetweenClocks; ++i, pause()) {
+    for (int i = 0; i < spinsPerClockRead; ++i, pause()) {
       uint64_t found = TREADLE_TRY(count());
       if (found)
         return found;
@@ -39,17 +39,17 @@ Expected<uint64_t> spinFor(std::chrono::nanoseconds time, const Count &count) {
 }
 
 /// Sleeps until `count` returns nonzero.
-Expected<uint64_t> sleepFor(Bell &bell, const Patience &patience, const Count &count) {
+Expected<uint64_t> sleepFor(EventCount &bell, const WaitPolicy &waitPolicy, const Count &count) {
   for (;;) {
     uint32_t seen = bell.rings.load();
     bell.sleepers.store(1);
     uint64_t found = TREADLE_TRY(count());
     if (found)
       return found;
-    TREADLE_TRY(patience.check());
-    if (Clock::now() >= patience.until)
+    TREADLE_TRY(waitPolicy.check());
+    if (Clock::now() >= waitPolicy.until)
       return Unexpected(deadlineExceeded("the other process timed out"));
-    bell.sleep(seen, std::min(patience.until - Clock::now(), patience.longestSleep));
+    bell.sleep(seen, std::min(waitPolicy.until - Clock::now(), waitPolicy.maxSleep));
   }
 }
 
@@ -61,18 +61,18 @@ std::span<std::byte> partAt(Ring &ring, uint64_t place, uint64_t size) {
 
 } // namespace
 
-void Bell::ring() {
+void EventCount::ring() {
   rings.fetch_add(1);
   if (sleepers.load() && sleepers.exchange(0))
     futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void Bell::ringAll() {
+void EventCount::ringAll() {
   rings.fetch_add(1);
   futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void Bell::sleep(uint32_t seen, Clock::duration most) {
+void EventCount::sleep(uint32_t seen, Clock::duration most) {
   if (most.count() <= 0)
     return;
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
@@ -87,9 +87,9 @@ Expected<uint64_t> RingWriter::room() const {
   return Ring::capacity - used;
 }
 
-Expected<void> RingWriter::write(std::span<const std::byte> data, const Patience &patience) {
+Expected<void> RingWriter::write(std::span<const std::byte> data, const WaitPolicy &waitPolicy) {
   while (!data.empty()) {
-    uint64_t free = TREADLE_TRY(sleepFor(ring.forWriter, patience, [&] { return room(); }));
+    uint64_t free = TREADLE_TRY(sleepFor(ring.forWriter, waitPolicy, [&] { return room(); }));
     std::span<std::byte> part = partAt(ring, written, std::min<uint64_t>(free, data.size()));
     std::memcpy(part.data(), data.data(), part.size());
     written += part.size();
@@ -107,19 +107,19 @@ Expected<uint64_t> RingReader::available() const {
   return ready;
 }
 
-Expected<uint64_t> RingReader::waitForMore(const Patience &patience) {
+Expected<uint64_t> RingReader::waitForMore(const WaitPolicy &waitPolicy) {
   auto count = [this] { return available(); };
   uint64_t ready = TREADLE_TRY(count());
-  if (ready == 0 && patience.spin.count() > 0 && spinChoice.next()) {
-    ready = TREADLE_TRY(spinFor(patience.spin, count));
+  if (ready == 0 && waitPolicy.spin.count() > 0 && spinChoice.next()) {
+    ready = TREADLE_TRY(spinFor(waitPolicy.spin, count));
     spinChoice.learn(ready == 0);
   }
-  return ready ? ready : sleepFor(ring.forReader, patience, count);
+  return ready ? ready : sleepFor(ring.forReader, waitPolicy, count);
 }
 
-Expected<void> RingReader::read(std::span<std::byte> data, const Patience &patience) {
+Expected<void> RingReader::read(std::span<std::byte> data, const WaitPolicy &waitPolicy) {
   while (!data.empty()) {
-    uint64_t ready = TREADLE_TRY(waitForMore(patience));
+    uint64_t ready = TREADLE_TRY(waitForMore(waitPolicy));
     std::span<std::byte> part = partAt(ring, taken, std::min<uint64_t>(ready, data.size()));
     std::memcpy(data.data(), part.data(), part.size());
     taken += part.size();

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 /// An event count in shared memory: a counter, and the number of threads that sleep until it
 /// changes.
-struct alignas(64) Bell {
+struct alignas(64) EventCount {
   std::atomic<uint32_t> rings{0};
   std::atomic<uint32_t> sleepers{0};
 
@@ -37,7 +37,7 @@ struct Ring {
 
   alignas(64) std::atomic<uint64_t> written{0};
   alignas(64) std::atomic<uint64_t> read{0};
-  Bell forReader, forWriter;
+  EventCount forReader, forWriter;
   alignas(64) std::byte bytes[capacity];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
@@ -45,7 +45,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 /// Adaptive spinning before sleeping. Spinning saves a wake-up of 10 us if each side has a core,
 /// but delays the other side if they share one. So each failed spin doubles the number of following
 /// waits that don't spin.
-class SpinChoice {
+class AdaptiveSpin {
 public:
   bool next() {
     if (without == 0)
@@ -53,18 +53,18 @@ public:
     --without;
     return false;
   }
-  void learn(bool wasInVain) {
-    inVain = wasInVain ? std::clamp(2 * inVain, 1U, most) : 0;
-    without = inVain;
+  void learn(bool hasSpunInVain) {
+    backoff = hasSpunInVain ? std::clamp(2 * backoff, 1U, most) : 0;
+    without = backoff;
   }
 
 private:
   static constexpr uint32_t most = 1024;
-  uint32_t inVain = 0, without = 0;
+  uint32_t backoff = 0, without = 0;
 };
 
 /// How long to wait, and what ends a wait early.
-struct Patience {
+struct WaitPolicy {
   Clock::time_point until = Clock::time_point::max();
   /// Duration to spin before sleeping.
   std::chrono::nanoseconds spin{0};
@@ -72,7 +72,7 @@ struct Patience {
   std::function<Expected<void>()> check = [] { return Expected<void>(); };
   /// The longest single sleep; bounded, since the other process can suppress wake-ups in the shared
   /// memory.
-  Clock::duration longestSleep = std::chrono::milliseconds(100);
+  Clock::duration maxSleep = std::chrono::milliseconds(100);
 };
 
 /// The writing end. Keeps its own count privately, so that the other process can't change it, and
@@ -81,9 +81,9 @@ class RingWriter {
 public:
   explicit RingWriter(Ring &ring) : ring(ring) {}
 
-  /// Writes all bytes, waiting for room. DeadlineExceeded if `patience` runs out; DataLoss if the
+  /// Writes all bytes, waiting for room. DeadlineExceeded if `waitPolicy` runs out; DataLoss if the
   /// other side claims to have read more than was written.
-  Expected<void> write(std::span<const std::byte> data, const Patience &patience);
+  Expected<void> write(std::span<const std::byte> data, const WaitPolicy &waitPolicy);
 
 private:
   Expected<uint64_t> room() const;
@@ -99,15 +99,15 @@ public:
 
   /// Reads exactly as many bytes. Errors as for RingWriter::write; DataLoss if the other side
   /// claims to have written more than fits.
-  Expected<void> read(std::span<std::byte> data, const Patience &patience);
+  Expected<void> read(std::span<std::byte> data, const WaitPolicy &waitPolicy);
 
 private:
   Expected<uint64_t> available() const;
-  Expected<uint64_t> waitForMore(const Patience &patience);
+  Expected<uint64_t> waitForMore(const WaitPolicy &waitPolicy);
 
   Ring &ring;
   uint64_t taken = 0;
-  SpinChoice spinChoice;
+  AdaptiveSpin spinChoice;
 };
 
 } // namespace treadle::sandbox

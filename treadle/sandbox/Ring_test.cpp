@@ -1,7 +1,7 @@
 // Byte streams through a ring, and forged counters.
 #include "treadle/sandbox/Ring.h"
 
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <cstring>
 #include <memory>
@@ -16,7 +16,7 @@ std::span<std::byte> bytesOf(std::vector<uint32_t> &numbers) {
   return std::as_writable_bytes(std::span(numbers));
 }
 
-Patience patienceFor(std::chrono::milliseconds time) { return {.until = Clock::now() + time}; }
+WaitPolicy patienceFor(std::chrono::milliseconds time) { return {.until = Clock::now() + time}; }
 
 TEST(Ring, PassesMoreThanItHolds) {
   auto ring = std::make_unique<Ring>();
@@ -32,12 +32,12 @@ TEST(Ring, PassesMoreThanItHolds) {
   EXPECT_EQ(received, sent);
 }
 
-TEST(Ring, WakesWhoeverSleeps) {
+TEST(Ring, WakesSleepers) {
   auto ring = std::make_unique<Ring>();
   std::vector<uint32_t> received(1), sent = {5};
   std::thread reader([&] {
     RingReader end(*ring);
-    EXPECT_TRUE(end.read(bytesOf(received), {.longestSleep = std::chrono::hours(1)}));
+    EXPECT_TRUE(end.read(bytesOf(received), {.maxSleep = std::chrono::hours(1)}));
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   RingWriter writer(*ring);
@@ -46,7 +46,7 @@ TEST(Ring, WakesWhoeverSleeps) {
   EXPECT_EQ(received[0], 5u);
 }
 
-TEST(Ring, NobodyWaitsForEver) {
+TEST(Ring, WaitsTimeOut) {
   auto ring = std::make_unique<Ring>();
   std::vector<uint32_t> numbers(Ring::capacity);
   RingReader reader(*ring);
@@ -57,16 +57,16 @@ TEST(Ring, NobodyWaitsForEver) {
                DeadlineExceeded, "timed out");
 }
 
-TEST(Ring, AWaitEndsWithWhatItLooksAt) {
+TEST(Ring, CheckEndsWait) {
   auto ring = std::make_unique<Ring>();
   std::vector<uint32_t> numbers(1);
   RingReader reader(*ring);
-  Patience patience;
-  patience.check = [] { return Expected<void>(Unexpected(unavailable("gone"))); };
-  EXPECT_FAILS(reader.read(bytesOf(numbers), patience), Unavailable, "gone");
+  WaitPolicy waitPolicy;
+  waitPolicy.check = [] { return Expected<void>(Unexpected(unavailable("gone"))); };
+  EXPECT_FAILS(reader.read(bytesOf(numbers), waitPolicy), Unavailable, "gone");
 }
 
-TEST(Ring, AWriterThatClaimsTooMuch) {
+TEST(Ring, ForgedWriteCount) {
   auto ring = std::make_unique<Ring>();
   std::vector<uint32_t> numbers(1);
   for (uint64_t claim : {Ring::capacity + 1, ~uint64_t{0}}) {
@@ -76,7 +76,7 @@ TEST(Ring, AWriterThatClaimsTooMuch) {
   }
 }
 
-TEST(Ring, AReaderThatClaimsTooMuch) {
+TEST(Ring, ForgedReaderCount) {
   auto ring = std::make_unique<Ring>();
   std::vector<uint32_t> numbers(1);
   for (uint64_t claim : {uint64_t{1}, ~uint64_t{0} >> 1}) {

@@ -66,15 +66,15 @@ struct Sandbox::Impl {
       : options(std::move(options)), memory(std::move(shared)), out(memory->toChild),
         in(memory->fromChild), budget(budgetFor(this->options)) {}
 
-  Expected<void> start(const Setup &setup);
+  Expected<void> start(const ChildSetup &setup);
   Expected<void> load(std::string_view bytes);
   /// Returns one tensor for each of `dtypes`; Invalid accepts any dtype.
-  Expected<std::vector<Tensor>> call(const Call &call, const std::vector<DType> &dtypes);
+  Expected<std::vector<Tensor>> call(const CallRequest &call, const std::vector<DType> &dtypes);
   void cancel();
   SandboxStatus statusNow() const;
 
   const SandboxOptions options;
-  Contents contents; // constant after loading
+  ModelInterface contents; // constant after loading
   std::atomic<bool> isCompiling{false};
 
 private:
@@ -83,12 +83,12 @@ private:
 
   /// Sends a request and reads the answer.
   template <typename T, typename Write, typename Read>
-  Answer<T> talk(Clock::time_point until, Write write, Read read) {
-    Patience patience{until, spinForAnswers(), [this] { return checkGoesOn(); }};
-    MessageWriter question(out, patience);
+  Answer<T> exchangeMessages(Clock::time_point until, Write write, Read read) {
+    WaitPolicy waitPolicy{until, spinForAnswers(), [this] { return checkRunning(); }};
+    MessageWriter question(out, waitPolicy);
     write(question);
     TREADLE_TRY(question.finish());
-    MessageReader answer(in, patience, budget);
+    MessageReader answer(in, waitPolicy, budget);
     Expected<void> outcome = TREADLE_TRY(readOutcome(answer));
     if (!outcome)
       return Expected<T>(Unexpected(std::move(outcome.error())));
@@ -96,16 +96,16 @@ private:
     return Expected<T>(std::move(value));
   }
   /// Unwraps an answer. An error of communication ends the child.
-  template <typename T> Expected<T> settle(Answer<T> answer, const char *what) {
-    return answer ? std::move(*answer) : Unexpected(giveUp(std::move(answer.error()), what));
+  template <typename T> Expected<T> unwrapAnswer(Answer<T> answer, const char *what) {
+    return answer ? std::move(*answer) : Unexpected(killChild(std::move(answer.error()), what));
   }
 
-  Expected<void> checkGoesOn() const;
-  Expected<void> checkMayTalk() const;
+  Expected<void> checkRunning() const;
+  Expected<void> checkUsable() const;
   Expected<std::vector<Tensor>> readTensors(MessageReader &message,
                                             const std::vector<DType> &dtypes);
   /// Kills the child and returns the reason.
-  Error giveUp(Error error, const char *what);
+  Error killChild(Error error, const char *what);
   std::string endOfChild() const;
 
   SharedMemory memory;
@@ -122,17 +122,17 @@ private:
   ChildProcess child; // last member, since its thread uses the others
 };
 
-Expected<void> Sandbox::Impl::start(const Setup &setup) {
+Expected<void> Sandbox::Impl::start(const ChildSetup &setup) {
   Clock::time_point begin = Clock::now();
   std::string program = options.program.empty() ? TREADLE_TRY(sandboxProgram()) : options.program;
   TREADLE_TRY(child.start(program, memory.file(), [this] {
     memory->toChild.forWriter.ringAll();
     memory->fromChild.forReader.ringAll();
   }));
-  auto confined = talk<uint64_t>(
+  auto confined = exchangeMessages<uint64_t>(
       deadlineAfter(options.loadTimeout), [&](MessageWriter &out) { write(out, setup); },
       [](MessageReader &in) { return in.below(1 << 16, "the version of Landlock"); });
-  auto landlock = TREADLE_TRY(settle(std::move(confined), "starting the sandbox"));
+  auto landlock = TREADLE_TRY(unwrapAnswer(std::move(confined), "starting the sandbox"));
   std::lock_guard lock(statusMutex);
   status.landlock = static_cast<int>(landlock);
   status.startSeconds = secondsSince(begin);
@@ -141,26 +141,26 @@ Expected<void> Sandbox::Impl::start(const Setup &setup) {
 
 Expected<void> Sandbox::Impl::load(std::string_view bytes) {
   Clock::time_point begin = Clock::now();
-  auto loaded = talk<Contents>(
+  auto loaded = exchangeMessages<ModelInterface>(
       deadlineAfter(options.loadTimeout), [&](MessageWriter &out) { out.text(bytes); },
       readContents);
-  contents = TREADLE_TRY(settle(std::move(loaded), "loading the model"));
+  contents = TREADLE_TRY(unwrapAnswer(std::move(loaded), "loading the model"));
   std::lock_guard lock(statusMutex);
   status.loadSeconds = secondsSince(begin);
   return {};
 }
 
-Expected<std::vector<Tensor>> Sandbox::Impl::call(const Call &call,
+Expected<std::vector<Tensor>> Sandbox::Impl::call(const CallRequest &call,
                                                   const std::vector<DType> &dtypes) {
   std::lock_guard lock(turn);
-  TREADLE_TRY(checkMayTalk());
+  TREADLE_TRY(checkUsable());
   cancelledAt.store(0);
   currentCall.store(++lastCall);
-  auto answer = talk<std::vector<Tensor>>(
+  auto answer = exchangeMessages<std::vector<Tensor>>(
       deadlineAfter(options.timeout), [&](MessageWriter &out) { write(out, call); },
       [&](MessageReader &in) { return readTensors(in, dtypes); });
   currentCall.store(0);
-  return settle(std::move(answer), "the call");
+  return unwrapAnswer(std::move(answer), "the call");
 }
 
 Expected<std::vector<Tensor>> Sandbox::Impl::readTensors(MessageReader &message,
@@ -186,7 +186,7 @@ void Sandbox::Impl::cancel() {
   memory->forCanceller.ringAll();
 }
 
-Expected<void> Sandbox::Impl::checkGoesOn() const {
+Expected<void> Sandbox::Impl::checkRunning() const {
   if (child.hasEnded())
     return Unexpected(unavailable("it has exited"));
   Clock::rep cancelled = cancelledAt.load();
@@ -195,8 +195,8 @@ Expected<void> Sandbox::Impl::checkGoesOn() const {
   return {};
 }
 
-Expected<void> Sandbox::Impl::checkMayTalk() const {
-  if (!child.isOwn())
+Expected<void> Sandbox::Impl::checkUsable() const {
+  if (!child.isInOwner())
     return Unexpected(failedPrecondition("the sandbox belongs to the parent of this forked "
                                          "process; load the model in this process too"));
   std::string end = statusNow().end;
@@ -212,7 +212,7 @@ std::string Sandbox::Impl::endOfChild() const {
   return end;
 }
 
-Error Sandbox::Impl::giveUp(Error error, const char *what) {
+Error Sandbox::Impl::killChild(Error error, const char *what) {
   bool hadEnded = child.hasEnded();
   child.kill();
   std::string lost = "; its state is lost, so load the model again";
@@ -240,7 +240,8 @@ SandboxStatus Sandbox::Impl::statusNow() const {
 
 // --- the public class ----------------------------------------------------------------------------
 
-static Expected<Sandbox> makeSandbox(SandboxOptions options, Setup setup, std::string_view bytes) {
+static Expected<Sandbox> makeSandbox(SandboxOptions options, ChildSetup setup,
+                                     std::string_view bytes) {
   SharedMemory memory = TREADLE_TRY(SharedMemory::make());
   setup.options = options;
   setup.version = version();

@@ -2,12 +2,12 @@
 // StringUpper executes commands from its input with all that a compromised kernel could do.
 #include "treadle/Sandbox.h"
 
-#include "treadle/graph/NodeText.h"
 #include "treadle/sandbox/ChildProcess.h"
 #include "treadle/sandbox/Server.h"
 #include "treadle/sandbox/SharedMemory.h"
-#include "treadle/sandbox/TestSkips.h"
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/NodeText.h"
+#include "treadle/testing/TestExpected.h"
+#include "treadle/testing/TestSkips.h"
 #include "treadle/treadle.h"
 
 #include <algorithm>
@@ -199,7 +199,7 @@ protected:
 
 // --- well-behaved models -----------------------------------------------------------------------
 
-TEST_F(SandboxTest, ComputesWhatItIsAsked) {
+TEST_F(SandboxTest, ComputesResults) {
   Sandbox sandbox =
       *load(placeholder("x", "DT_INT32") + constant("one", 1) + node("y", "AddV2", {"x", "one"}));
   ASSERT_EQ(sandbox.inputs().size(), 1u);
@@ -234,7 +234,7 @@ TEST_F(SandboxTest, TextsCross) {
   EXPECT_TRUE(std::ranges::equal(x.values<std::string>(), y.values<std::string>()));
 }
 
-TEST_F(SandboxTest, ErrorsOfTheModelAreItsOwn) {
+TEST_F(SandboxTest, ReturnsModelErrors) {
   Sandbox sandbox = *load(placeholder("x", "DT_INT32") + node("y", "Neg", {"x"}));
   EXPECT_FAILS(sandbox.run({"y"}), InvalidArgument, "'x'");
   EXPECT_FAILS(sandbox.run({"nothing"}), InvalidArgument, "nothing");
@@ -243,7 +243,7 @@ TEST_F(SandboxTest, ErrorsOfTheModelAreItsOwn) {
   EXPECT_EQ(sandbox.status().end, "");
 }
 
-TEST_F(SandboxTest, AFileThatIsNoModel) {
+TEST_F(SandboxTest, InvalidModelFile) {
   EXPECT_FAILS(load("nonsense"), InvalidArgument, "");
   EXPECT_FAILS(Sandbox::load(at("nothing.pb"), withOwnKernels()), NotFound, "nothing.pb");
 }
@@ -337,7 +337,7 @@ TEST_F(SandboxTest, AGraphMayReadAndWriteWhatItIsGranted) {
 
 // --- hostile kernels ---------------------------------------------------------------------------
 
-TEST_F(SandboxTest, WhatAKernelCanNotDo) {
+TEST_F(SandboxTest, HostileKernelIsConfined) {
   Sandbox sandbox = *hostile();
   bool hasLandlock = sandbox.status().landlock > 0;
   EXPECT_EQ(answer(sandbox, "read:" + at("secret")), hasLandlock ? "EACCES" : "done");
@@ -380,7 +380,7 @@ INSTANTIATE_TEST_SUITE_P(, SandboxEnd, testing::ValuesIn(ends), [](const auto &i
   return name;
 });
 
-TEST_F(SandboxTest, AChildThatClaimsToHaveReadTheNextCall) {
+TEST_F(SandboxTest, ForgedReadCount) {
   Sandbox sandbox = *hostile();
   EXPECT_EQ(answer(sandbox, "claim to have read"), "done");
   EXPECT_FAILS(ask(sandbox, "nothing"), Unavailable, "beyond the written data");
@@ -499,12 +499,12 @@ TEST_F(SandboxTest, BelongsToTheProcessThatMadeIt) {
   EXPECT_EQ(answer(sandbox, "nothing"), "done");
 }
 
-TEST_F(SandboxTest, AProgramThatIsNotThere) {
+TEST_F(SandboxTest, MissingProgram) {
   EXPECT_FAILS(Sandbox::fromBytes(hostileGraph(), {.program = "/no/such/program"}),
                FailedPrecondition, "'/no/such/program' can't be started: No such file");
 }
 
-TEST_F(SandboxTest, AProgramThatIsAnother) {
+TEST_F(SandboxTest, WrongProgram) {
   EXPECT_FAILS(Sandbox::fromBytes(hostileGraph(), {.program = "/bin/true"}), Unavailable,
                "exit status 0");
 }
@@ -514,10 +514,10 @@ TEST_F(SandboxTest, AProgramThatNeverAnswers) {
   std::ofstream(script) << "#!/bin/sh\nexec sleep 1000\n";
   fs::permissions(script, fs::perms::owner_all);
   EXPECT_FAILS(Sandbox::fromBytes(hostileGraph(), {.loadTimeout = 0.01, .program = script}),
-               DeadlineExceeded, "starting the sandbox took too long");
+               DeadlineExceeded, "starting the sandbox timed out");
 }
 
-TEST(SandboxProgram, LiesBesideThisOne) {
+TEST(SandboxProgram, IsFoundBesideThisOne) {
   SKIP_WITH_SANITIZER();
   Expected<std::string> program = sandboxProgram();
   ASSERT_TRUE(program) << program.error().message;

@@ -33,7 +33,7 @@ std::optional<int> parseInt(std::string_view text) {
 }
 
 /// Initializes state whose lazy initialization opens files that a confined process can't open.
-void loadWhatIsNeededLater() {
+void initializeLazyState() {
   lapack::isFaster(lapack::Spectrum::SelfAdjoint, 1024, 1024, false);
   codegen::vectorMathFunctions();
   availableCores();
@@ -41,7 +41,7 @@ void loadWhatIsNeededLater() {
 }
 
 /// The model's own files, and granted paths.
-FileRules filesFor(const Setup &setup) {
+FileRules filesFor(const ChildSetup &setup) {
   FileRules files{setup.options.permissions.read, setup.options.permissions.write};
   if (!setup.isFile)
     return files;
@@ -49,7 +49,7 @@ FileRules filesFor(const Setup &setup) {
   files.read.push_back(setup.path);
   std::error_code ignored;
   std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (!std::filesystem::is_directory(path, ignored) && !isShared(folder.string()))
+  if (!std::filesystem::is_directory(path, ignored) && !isSharedFolder(folder.string()))
     files.read.push_back(folder.string());
   return files;
 }
@@ -64,7 +64,7 @@ public:
 
   /// Serves until the owner ends, which kills this process.
   Expected<void> run() {
-    Setup setup = TREADLE_TRY(receive(readSetup));
+    ChildSetup setup = TREADLE_TRY(receive(readSetup));
     Expected<int> landlock = close(setup);
     TREADLE_TRY(answer(landlock.map([](int) {}), [&](MessageWriter &message) {
       message.number<uint64_t>(static_cast<uint64_t>(*landlock));
@@ -72,8 +72,8 @@ public:
     if (!landlock)
       return Unexpected(std::move(landlock.error()));
     std::string bytes = TREADLE_TRY(receive(readText));
-    Expected<Contents> contents =
-        withinMemory<Contents>([&] { return load(setup, std::move(bytes)); });
+    Expected<ModelInterface> contents =
+        withinMemory<ModelInterface>([&] { return load(setup, std::move(bytes)); });
     if (Expected<void> watched = contents ? startWatcher() : Expected<void>(); !watched)
       contents = Unexpected(std::move(watched.error()));
     TREADLE_TRY(answer(contents.map([](auto &&) {}),
@@ -85,7 +85,7 @@ public:
 private:
   Expected<void> startWatcher() {
     try {
-      std::thread([this] { cancelWhenTold(); }).detach();
+      std::thread([this] { watchForCancellation(); }).detach();
       return {};
     } catch (const std::system_error &error) {
       return Unexpected(resourceExhausted("can't create a thread for the sandbox: ", error.what()));
@@ -95,20 +95,20 @@ private:
   template <typename T> using Read = Expected<T> (*)(MessageReader &);
 
   template <typename T> Expected<T> receive(Read<T> read) {
-    MessageReader message(in, patience, std::numeric_limits<uint64_t>::max());
+    MessageReader message(in, waitPolicy, std::numeric_limits<uint64_t>::max());
     return read(message);
   }
 
-  Expected<int> close(const Setup &setup) {
+  Expected<int> close(const ChildSetup &setup) {
     if (setup.version != version())
       return Unexpected(failedPrecondition("the sandbox's program is treadle ", version(),
                                            ", but the library is ", setup.version));
-    loadWhatIsNeededLater();
+    initializeLazyState();
     int threads = setup.options.threads ? setup.options.threads : availableCores();
     return confine({parent, filesFor(setup), setup.options.memory, threads}, memory->refusedCall);
   }
 
-  Expected<Contents> load(const Setup &setup, std::string bytes) {
+  Expected<ModelInterface> load(const ChildSetup &setup, std::string bytes) {
     Graph graph = TREADLE_TRY(setup.isFile ? Graph::fromFile(setup.path) : Graph::fromBytes(bytes));
     const SandboxOptions &asked = setup.options;
     if (!asked.passes.empty())
@@ -116,7 +116,7 @@ private:
           runPassesFor({asked.feeds, asked.fetches, asked.targets}, graph, asked.passes));
     SessionOptions options = toSession(setup.options);
     options.kernels = kernels;
-    Contents contents;
+    ModelInterface contents;
     if (graph.isSavedModel() || !graph.signatures().empty()) {
       model = TREADLE_TRY(Model::create(std::move(graph), options, setup.options.tags));
       session = model->session();
@@ -131,7 +131,7 @@ private:
   }
 
   Expected<void> serveCall(uint64_t number) {
-    Expected<Call> call = receive(readCall);
+    Expected<CallRequest> call = receive(readCall);
     if (!call && call.error().code != Code::ResourceExhausted)
       return Unexpected(std::move(call.error()));
     current.store(number);
@@ -147,7 +147,7 @@ private:
     });
   }
 
-  Expected<Sandbox::Values> compute(const Call &call) {
+  Expected<Sandbox::Values> compute(const CallRequest &call) {
     if (call.isOfSignature)
       return model ? model->call(call.signature, call.inputs)
                    : Unexpected(notFound("the graph has no signatures"));
@@ -178,16 +178,16 @@ private:
   }
 
   template <typename Write> Expected<void> answer(const Expected<void> &outcome, Write write) {
-    MessageWriter message(out, patience);
+    MessageWriter message(out, waitPolicy);
     writeOutcome(message, outcome);
     if (outcome)
       write(message);
     return message.finish();
   }
 
-  void cancelWhenTold() {
+  void watchForCancellation() {
     for (uint32_t seen = 0;;) {
-      memory->forCanceller.sleep(seen, patience.longestSleep);
+      memory->forCanceller.sleep(seen, waitPolicy.maxSleep);
       uint32_t now = memory->forCanceller.rings.load();
       if (now != seen && memory->cancelledCall.load() == current.load())
         session.cancel();
@@ -200,7 +200,7 @@ private:
   const KernelRegistry *const kernels;
   RingWriter out;
   RingReader in;
-  const Patience patience{.spin = spinForCalls, .longestSleep = std::chrono::hours(1)};
+  const WaitPolicy waitPolicy{.spin = spinForCalls, .maxSleep = std::chrono::hours(1)};
   Session session;
   std::optional<Model> model;
   std::atomic<uint64_t> current{0}; // number of the call in progress

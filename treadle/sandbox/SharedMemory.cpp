@@ -15,14 +15,16 @@ static Error failure(const char *what) {
                            std::strerror(errno));
 }
 
-void SharedMemory::Unmap::operator()(Shared *memory) const { munmap(memory, sizeof(Shared)); }
+void SharedMemory::Unmap::operator()(SharedLayout *memory) const {
+  munmap(memory, sizeof(SharedLayout));
+}
 
 Expected<SharedMemory> SharedMemory::map(int file, std::shared_ptr<const int> owned) {
-  void *memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void *memory = mmap(nullptr, sizeof(SharedLayout), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED)
     return Unexpected(failure("it can't be mapped"));
   // Zero bytes are a valid initial state.
-  return SharedMemory(static_cast<Shared *>(memory), std::move(owned));
+  return SharedMemory(static_cast<SharedLayout *>(memory), std::move(owned));
 }
 
 Expected<SharedMemory> SharedMemory::make() {
@@ -35,14 +37,14 @@ Expected<SharedMemory> SharedMemory::make() {
   };
   std::shared_ptr<const int> owned(new int(file), close);
   constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (ftruncate(file, sizeof(Shared)) || fcntl(file, F_ADD_SEALS, seals))
+  if (ftruncate(file, sizeof(SharedLayout)) || fcntl(file, F_ADD_SEALS, seals))
     return Unexpected(failure("it can't be sealed"));
   return map(file, std::move(owned));
 }
 
 Expected<SharedMemory> SharedMemory::open(int file) {
   struct stat status{};
-  if (fstat(file, &status) || status.st_size != static_cast<off_t>(sizeof(Shared)))
+  if (fstat(file, &status) || status.st_size != static_cast<off_t>(sizeof(SharedLayout)))
     return Unexpected(invalidArgument("file ", file, " is not the shared memory of a sandbox"));
   return map(file, nullptr);
 }

@@ -79,7 +79,7 @@ constexpr Refused refusedCalls[] = {
 
 /// Builds a BPF program. Each rule starts with the system call's number in the accumulator, and
 /// returns or preserves it.
-class Program {
+class FilterProgram {
 public:
   std::vector<sock_filter> code;
 
@@ -138,7 +138,7 @@ private:
 };
 
 /// Needed since Landlock's first versions allow truncating read-only files.
-void addRulesOfOpening(Program &program, int flags, bool mayWrite) {
+void addRulesOfOpening(FilterProgram &program, int flags, bool mayWrite) {
   constexpr uint32_t writing =
       O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
   program.loadArgument(flags);
@@ -151,7 +151,7 @@ void addRulesOfOpening(Program &program, int flags, bool mayWrite) {
   program.ret(failWith(EACCES));
 }
 
-void addRulesOfArguments(Program &program, SystemCallGrants grants, int32_t process) {
+void addRulesOfArguments(FilterProgram &program, SystemCallGrants grants, int32_t process) {
   // Shared and stack-like mappings escape the memory limit.
   program.rule(SYS_mmap, 3, 0, MAP_SHARED | MAP_GROWSDOWN, failWith(EPERM));
   constexpr uint32_t ofThread = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
@@ -202,7 +202,7 @@ Error failure(const char *what) {
 } // namespace
 
 std::vector<sock_filter> systemCallFilter(SystemCallGrants grants, int32_t process) {
-  Program program;
+  FilterProgram program;
   program.load(offsetof(seccomp_data, arch));
   program.retUnlessEqual(AUDIT_ARCH_X86_64, SECCOMP_RET_KILL_PROCESS);
   program.loadNumber();

@@ -25,7 +25,7 @@ public:
       open.push_back(value);
   }
   /// Marks all results of a node as needed.
-  void needAll(Operation *op) {
+  void needAllResults(Operation *op) {
     for (Value result : op->getResults())
       need(result);
   }
@@ -164,24 +164,24 @@ void add(Liveness &live, const ModuleIndex &index, const Request &request) {
   for (const auto *names : {&request.fetches, &request.targets})
     for (const std::string &text : *names)
       if (tfg::Node node = index.node(nodeOf(text)))
-        live.needAll(node.getOperation());
+        live.needAllResults(node.getOperation());
   live.run();
 }
 
 /// The cost of running a node whose result isn't needed.
-enum class Waste { None, Little, Much };
+enum class UnneededCost { None, Little, Much };
 
 /// Nodes that may fail or have effects cost much, and so do nodes that aren't elementwise.
-Waste wasteOf(tfg::Node node, tfg::Effects &effects) {
+UnneededCost unneededCostOf(tfg::Node node, tfg::Effects &effects) {
   StringRef op = node.opType();
   if (op == "Placeholder" || (!effects.isPure(node) && !op.ends_with("HandleOp")))
-    return Waste::Much;
+    return UnneededCost::Much;
   if (node.numData() == 0 || op == "Identity")
-    return Waste::None;
-  return tfg::computesElements(op) ? Waste::Little : Waste::Much;
+    return UnneededCost::None;
+  return tfg::computesElements(op) ? UnneededCost::Little : UnneededCost::Much;
 }
 
-bool computesInVain(const Graph &graph, const Request &request) {
+bool computesUnneeded(const Graph &graph, const Request &request) {
   const ModuleIndex &index = graph.impl->index();
   if (!index.graph() || index.allFunctions().empty())
     return false;
@@ -191,14 +191,14 @@ bool computesInVain(const Graph &graph, const Request &request) {
   add(pruned, index, request);
   // Each TensorFlow loop has an iteration counter that is often unused; copying the graph would
   // cost more than running it.
-  constexpr int mostLittle = 8;
+  constexpr int maxCheapNodes = 8;
   int little = 0;
   for (Operation *op : all.nodes) {
     if (pruned.nodes.contains(op))
       continue;
-    Waste waste = wasteOf(tfg::Node(op), effects);
-    little += waste == Waste::Little;
-    if (waste == Waste::Much || little > mostLittle)
+    UnneededCost waste = unneededCostOf(tfg::Node(op), effects);
+    little += waste == UnneededCost::Little;
+    if (waste == UnneededCost::Much || little > maxCheapNodes)
       return true;
   }
   return false;
@@ -207,7 +207,7 @@ bool computesInVain(const Graph &graph, const Request &request) {
 } // namespace
 
 std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request) {
-  if (!computesInVain(graph, request))
+  if (!computesUnneeded(graph, request))
     return std::nullopt;
   std::string keep;
   for (const auto *names : {&request.feeds, &request.fetches, &request.targets})
@@ -217,7 +217,7 @@ std::optional<Graph> withPrunedCalls(const Graph &graph, const Request &request)
   OwningOpRef<ModuleOp> copy = graph.impl->copy();
   if (!runOn(*copy, str(prune, ",tfg-prune-arguments{graph=true split=true ", keep, "},", prune)))
     return std::nullopt;
-  return madeOf(graph, std::move(copy));
+  return derivedGraph(graph, std::move(copy));
 }
 
 } // namespace treadle

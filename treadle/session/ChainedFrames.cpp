@@ -23,7 +23,7 @@ std::optional<Graph> withChainedFrames(const Graph &graph, const Request &reques
   OwningOpRef<ModuleOp> copy = graph.impl->copy();
   if (!runOn(*copy, pruningTo(request)) || tfg::chainLoops(*copy, LoopOverlap::On).changed == 0)
     return std::nullopt;
-  Graph chained = madeOf(graph, std::move(copy));
+  Graph chained = derivedGraph(graph, std::move(copy));
   const ModuleIndex &index = chained.impl->index();
   if (!hasAll(index, request.feeds) || !hasAll(index, request.fetches) ||
       !hasAll(index, request.targets))

@@ -14,7 +14,7 @@ namespace treadle {
 class Deadline {
 public:
   Deadline(RunState &run, double seconds) {
-    if (seconds > 0 && seconds < never)
+    if (seconds > 0 && seconds < maxSeconds)
       timer = std::thread([this, &run, seconds] {
         std::unique_lock lock(mutex);
         if (!ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return isOver; }))
@@ -34,7 +34,7 @@ public:
 
 private:
   // Decades, in seconds; still representable by the clocks.
-  static constexpr double never = 1e9;
+  static constexpr double maxSeconds = 1e9;
 
   std::mutex mutex;
   std::condition_variable ended;

@@ -24,7 +24,7 @@ std::optional<Graph> withFunctionalLoops(const Graph &graph, const Request &requ
   OwningOpRef<ModuleOp> copy = graph.impl->copy();
   if (!runOn(*copy, functionalPipeline(request)) || !hasClusters(*copy))
     return std::nullopt;
-  return madeOf(graph, std::move(copy));
+  return derivedGraph(graph, std::move(copy));
 }
 
 } // namespace treadle

@@ -1,7 +1,7 @@
 #include "treadle/session/MissingKernels.h"
 
 #include "treadle/dialect/Regions.h"
-#include "treadle/graph/Needed.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/ops/OpTable.h"
 
 #include <map>
@@ -23,7 +23,7 @@ Error withMissingKernels(Error error, const ModuleIndex &index, std::vector<std:
                          const KernelRegistry &kernels) {
   if (error.code != Code::Unimplemented)
     return error;
-  Expected<std::set<mlir::Operation *>> needed = neededBy(index, names);
+  Expected<std::set<mlir::Operation *>> needed = dependenciesOf(index, names);
   if (!needed)
     return error;
   std::map<std::string, int> missing;
@@ -33,7 +33,7 @@ Error withMissingKernels(Error error, const ModuleIndex &index, std::vector<std:
   };
   for (mlir::Operation *op : *needed)
     op->walk(count);
-  for (const auto &called : calledBy(index, *needed))
+  for (const auto &called : functionsCalledBy(index, *needed))
     index.function(called.getKey())->walk(count);
   if (missing.size() < 2)
     return error;

@@ -24,14 +24,14 @@ static std::vector<std::string> nodesOf(const std::vector<std::string> &values) 
   return nodes;
 }
 
-static std::vector<std::string> askedNodes(const Request &request) {
+static std::vector<std::string> requestedNodes(const Request &request) {
   std::vector<std::string> asked = nodesOf(request.fetches);
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
   return asked;
 }
 
 std::string functionalPipeline(const Request &request, bool prunes) {
-  std::vector<std::string> kept = nodesOf(request.feeds), asked = askedNodes(request);
+  std::vector<std::string> kept = nodesOf(request.feeds), asked = requestedNodes(request);
   kept.insert(kept.end(), asked.begin(), asked.end());
   return str(prunes ? pruningTo(request) + "," : "", "tfg-v1-to-functional{", option("keep", kept),
              "}");
@@ -39,7 +39,8 @@ std::string functionalPipeline(const Request &request, bool prunes) {
 
 std::string clusterPipeline(const Request &request, bool prunes) {
   return str(functionalPipeline(request, prunes), ",tfg-outline-clusters{",
-             option("keep", nodesOf(request.feeds)), option("fetches", askedNodes(request)), "}");
+             option("keep", nodesOf(request.feeds)), option("fetches", requestedNodes(request)),
+             "}");
 }
 
 } // namespace treadle

@@ -17,15 +17,15 @@ double seconds(Duration time) { return std::chrono::duration<double>(time).count
 using Contents = std::map<Key, Duration>;
 
 std::string contentsText(const Contents &contents) {
-  constexpr size_t mostNamed = 3;
+  constexpr size_t maxNamed = 3;
   std::vector<std::pair<Duration, Key>> inside;
   for (const auto &[key, time] : contents)
     inside.emplace_back(time, key);
   std::ranges::stable_sort(inside, std::greater(), &std::pair<Duration, Key>::first);
   std::string text;
-  for (size_t i = 0; i < std::min(inside.size(), mostNamed); ++i)
+  for (size_t i = 0; i < std::min(inside.size(), maxNamed); ++i)
     text += str(i ? ", " : "", "'", inside[i].second.first, "' (", inside[i].second.second, ")");
-  return inside.size() > mostNamed ? str(text, " and ", inside.size() - mostNamed, " more") : text;
+  return inside.size() > maxNamed ? str(text, " and ", inside.size() - maxNamed, " more") : text;
 }
 
 class Collector {
@@ -67,7 +67,7 @@ public:
 
 private:
   /// A slice that is still open and may contain others.
-  struct Open {
+  struct OpenSlice {
     const Trace::Slice *slice;
     Duration inside{}, cost{}; // total time and recording cost of the slices inside it
   };
@@ -85,7 +85,7 @@ private:
     while (!open.empty() &&
            (open.back().slice->thread != slice.thread || open.back().slice->end <= slice.begin))
       close();
-    for (Open &outer : open)
+    for (OpenSlice &outer : open)
       outer.cost += slice.cost;
     bool isIteration = !slice.op; // its contents belong to the loop
     if (!open.empty())
@@ -110,7 +110,7 @@ private:
     ++row.calls;
     // A recursive call's time is included in that of the outer call.
     if (std::ranges::none_of(
-            open, [&](const Open &outer) { return keyOf(*outer.slice) == keyOf(*slice); }))
+            open, [&](const OpenSlice &outer) { return keyOf(*outer.slice) == keyOf(*slice); }))
       row.all += seconds(all - cost);
     row.wait += seconds(slice->waited);
     row.own += seconds(std::max(all - inside - slice->waited, Duration{}));
@@ -134,7 +134,7 @@ private:
   }
 
   std::vector<Trace::Slice> slices; // grouped by thread, ordered by start, outer ones first
-  std::vector<Open> open;           // each nested in the one before
+  std::vector<OpenSlice> open;      // each nested in the one before
   std::map<std::pair<std::string, std::string>, Profile::Row> rows;
   std::map<std::pair<std::string, std::string>, Contents> contents;
   std::map<std::pair<std::string, Key>, int64_t> callsInFrames;

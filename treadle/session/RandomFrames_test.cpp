@@ -4,9 +4,9 @@
 // failure.
 #include "treadle/graph/SharedContext.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/runtime/TestProgram.h"
-#include "treadle/runtime/TestReference.h"
-#include "treadle/runtime/TestStress.h"
+#include "treadle/testing/TestProgram.h"
+#include "treadle/testing/TestReference.h"
+#include "treadle/testing/TestStress.h"
 #include "treadle/transforms/PlanRewrites.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -140,7 +140,7 @@ protected:
   ProgramShape shape() const { return ProgramShape::named(GetParam()); }
 
   /// Returns the program with its frames made structured.
-  GraphSpec structured(const Program &program) {
+  GraphSpec structured(const RandomGraph &program) {
     std::map<std::string, const NodeSpec *> originals;
     for (const NodeSpec &node : program.graph.nodes)
       originals[node.name] = &node;
@@ -152,7 +152,7 @@ protected:
     }
     ModuleIndex index(*module);
     mlir::Block &body = index.graph()->getRegion(0).front();
-    NeededPart part(body);
+    PrunedSubgraph part(body);
     for (mlir::Operation &op : body)
       part.need(&op);
     for (const ResultSpec &result : program.graph.results) {
@@ -172,9 +172,9 @@ protected:
   /// Returns false if the results of the program are ambiguous.
   bool check(unsigned seed) {
     std::mt19937 random(seed);
-    Program program = randomProgram(random, shape());
+    RandomGraph program = randomProgram(random, shape());
     Reference reference(program.functions.get(), seed);
-    Meaning expected = reference.run(program.graph);
+    ReferenceOutcome expected = reference.run(program.graph);
     if (expected.isTooLong || expected.isAmbiguous)
       return false;
     Expected<std::unique_ptr<Plan>> plan = build(structured(program), program.functions.get());

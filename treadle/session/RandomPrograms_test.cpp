@@ -9,10 +9,10 @@
 #include "treadle/lowering/Functions.h"
 #include "treadle/reference/KernelOps.h"
 #include "treadle/runtime/Run.h"
-#include "treadle/runtime/TestStress.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
-#include "treadle/session/RandomProgram.h"
+#include "treadle/testing/RandomProgram.h"
+#include "treadle/testing/TestStress.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/PlanRewrites.h"
 
@@ -99,9 +99,9 @@ constexpr const char *ordered[] = {
 };
 
 /// A context with its pass managers.
-class Compiler {
+class PassRunner {
 public:
-  Compiler() : context(MLIRContext::Threading::DISABLED) {
+  PassRunner() : context(MLIRContext::Threading::DISABLED) {
     static const bool isRegistered = (registerTreadlePasses(), registerTreadlePipelines(), true);
     (void)isRegistered;
     context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect, func::FuncDialect,
@@ -144,9 +144,9 @@ std::pair<std::string, std::string> splitLast(const std::string &pipeline) {
 }
 
 /// A program after each pipeline. Common prefixes of pipelines run once.
-class Versions {
+class TransformedPrograms {
 public:
-  Versions(Compiler &compiler, OwningOpRef<ModuleOp> original) : compiler(compiler) {
+  TransformedPrograms(PassRunner &compiler, OwningOpRef<ModuleOp> original) : compiler(compiler) {
     made[""] = std::move(original);
   }
   /// Returns null if the passes fail.
@@ -163,7 +163,7 @@ public:
   }
 
 private:
-  Compiler &compiler;
+  PassRunner &compiler;
   std::map<std::string, OwningOpRef<ModuleOp>> made;
   std::set<std::string> failed;
 };
@@ -208,14 +208,14 @@ const OpTraitsTable &traits() {
 }
 
 /// The state that a run changes, and its output.
-struct World {
-  explicit World(ThreadPool *pool) : run(resources, pool) {
+struct RunEnvironment {
+  explicit RunEnvironment(ThreadPool *pool) : run(resources, pool) {
     run.print = [this](std::string_view line, std::string_view) {
       std::lock_guard lock(mutex);
       printed += line;
     };
   }
-  ~World() { resources.clear(); }
+  ~RunEnvironment() { resources.clear(); }
 
   std::string outcome(const std::vector<Tensor> &results) {
     std::vector<int32_t> log(results[1].data<int32_t>(),
@@ -235,7 +235,7 @@ struct World {
 Expected<GraphSpec> lowered(const ModuleIndex &index, const Rewrite &rewrite,
                             FunctionLibrary &functions) {
   const Request request{{}, {"call:0", "call:1", "call:2", "call:3", "call:4"}, {}};
-  return neededPart(index, request).and_then([&](NeededPart part) {
+  return prunedSubgraph(index, request).and_then([&](PrunedSubgraph part) {
     if (rewrite)
       rewrite(part, index, functions);
     return lower(index, part);
@@ -262,7 +262,7 @@ public:
   std::string run(ThreadPool *pool) {
     if (!plan)
       return "no plan: " + error;
-    World world(pool);
+    RunEnvironment world(pool);
     auto results = plan->run({}, world.run);
     return results ? world.outcome(*results) : "error: " + results.error().message;
   }
@@ -289,12 +289,12 @@ std::string byReference(ModuleOp module, unsigned seed) {
     hasEffects.push_back(source && !effects.of(source).empty());
   }
   reference::KernelOps ops(kernels(), &functions);
-  World world(nullptr);
+  RunEnvironment world(nullptr);
   ops.begin(world.run);
   std::mt19937 random(seed);
   int64_t stepsLeft = 1000000;
   reference::Wiring wiring(*graph);
-  reference::Machine machine(wiring, hasEffects, {}, ops, stepsLeft, &random);
+  reference::Interpreter machine(wiring, hasEffects, {}, ops, stepsLeft, &random);
   while (!machine.ready().empty()) {
     auto next = machine.ready().begin();
     std::advance(next, random() % machine.ready().size());
@@ -303,7 +303,7 @@ std::string byReference(ModuleOp module, unsigned seed) {
   if (!machine.failures().empty())
     return "error: " + machine.failures().front().second.message;
   std::vector<Tensor> results;
-  for (const reference::Machine::Values &values : machine.results()) {
+  for (const reference::Interpreter::Values &values : machine.results()) {
     if (values.size() != 1)
       return str("result ", results.size(), values.empty() ? " is dead" : " has several values");
     results.push_back(values.begin()->second);
@@ -321,11 +321,11 @@ struct Tally {
 
 class Trial {
 public:
-  Trial(Compiler &compiler, Tally &tally, unsigned seed, ThreadPool &pool)
+  Trial(PassRunner &compiler, Tally &tally, unsigned seed, ThreadPool &pool)
       : compiler(compiler), tally(tally), seed(seed), pool(pool) {}
 
   void run() {
-    Program program = randomProgram(seed);
+    GeneratedProgram program = randomProgram(seed);
     std::optional<std::string> meaning = program.meaning();
     if (!meaning)
       return;
@@ -335,7 +335,7 @@ public:
     OwningOpRef<ModuleOp> module = compiler.parse(text);
     ASSERT_TRUE(module) << text;
     check(*module, "no pass", 4);
-    Versions versions(compiler, std::move(module));
+    TransformedPrograms versions(compiler, std::move(module));
     for (const char *pipeline : anyOrder)
       tryPass(versions, "", pipeline);
     for (const char *pipeline : ordered)
@@ -350,7 +350,8 @@ private:
       expect(executable.run(&pool), passes + ", 8 threads");
   }
 
-  void tryPass(Versions &versions, const std::string &first, const std::string &pipeline) {
+  void tryPass(TransformedPrograms &versions, const std::string &first,
+               const std::string &pipeline) {
     std::string whole = first.empty() ? pipeline : first + "," + pipeline;
     ModuleOp before = versions.after(first), changed = versions.after(whole);
     if (!changed)
@@ -377,7 +378,7 @@ private:
     isShown |= found != expected;
   }
 
-  Compiler &compiler;
+  PassRunner &compiler;
   Tally &tally;
   const unsigned seed;
   ThreadPool &pool;
@@ -392,14 +393,14 @@ TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
   Tally tally;
   std::atomic<int64_t> next = 0;
   auto work = [&] {
-    std::unique_ptr<Compiler> compiler;
+    std::unique_ptr<PassRunner> compiler;
     constexpr int whileOneServes = 100; // programs per context: contexts never shrink
     for (int served = 0; !HasFailure(); ++served) {
       int64_t i = next++;
       if (i >= count)
         return;
       if (served % whileOneServes == 0)
-        compiler = std::make_unique<Compiler>();
+        compiler = std::make_unique<PassRunner>();
       Trial(*compiler, tally, firstSeed() + static_cast<unsigned>(i), pool).run();
     }
   };

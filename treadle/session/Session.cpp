@@ -15,11 +15,11 @@
 #include "treadle/transforms/select_implementations/SelectImplementations.h"
 
 #include "treadle/kernels/state/LookupTable.h"
+#include "treadle/runtime/ComputePermits.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
-#include "treadle/runtime/Turns.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/treadle.h"
 
@@ -48,8 +48,9 @@ void printLine(std::string_view line, std::string_view stream) {
 static constexpr int maxThreads = 1024;
 
 /// A graph with its plans.
-struct Program {
-  Program(Graph g, const SessionOptions &options) : graph(std::move(g)), plans(graph, options) {}
+struct LoadedGraph {
+  LoadedGraph(Graph g, const SessionOptions &options)
+      : graph(std::move(g)), plans(graph, options) {}
 
   const Graph graph;
   SessionPlans plans;
@@ -73,9 +74,9 @@ struct SessionState {
   SessionState(const SessionState &) = delete;
   SessionState &operator=(const SessionState &) = delete;
 
-  Program &add(Graph graph) {
+  LoadedGraph &add(Graph graph) {
     std::lock_guard lock(programsMutex);
-    return *programs.emplace_back(std::make_unique<Program>(std::move(graph), options));
+    return *programs.emplace_back(std::make_unique<LoadedGraph>(std::move(graph), options));
   }
 
   /// Null if memory isn't counted.
@@ -95,7 +96,7 @@ struct SessionState {
   }
 
   /// Tells ranks that wait for this one that it has failed.
-  void tellOthers(const Error &error) {
+  void abortPeers(const Error &error) {
     if (options.communicator)
       options.communicator->abort(error);
   }
@@ -107,8 +108,8 @@ struct SessionState {
   std::unique_ptr<Trace> trace; // null: not traced
   std::shared_ptr<ThreadPool> pool;
   std::mutex programsMutex;
-  std::vector<std::unique_ptr<Program>> programs; // after the resources, which may be referenced by
-                                                  // plans
+  std::vector<std::unique_ptr<LoadedGraph>> programs; // after the resources, which may be
+                                                      // referenced by plans
   /// The state of each calling thread.
   struct Caller {
     uint64_t runs = 0;
@@ -119,7 +120,7 @@ struct SessionState {
 
 struct Session::Impl {
   const std::shared_ptr<SessionState> state;
-  Program &program; // belongs to the state
+  LoadedGraph &program; // belongs to the state
 };
 
 namespace {
@@ -131,11 +132,11 @@ public:
       : callers(callers), run(run) {
     auto own = callers.take(run.caller);
     own->running.push_back(&run);
-    run.step = ++own->runs * maxThreadNumbers + static_cast<uint64_t>(run.caller);
+    run.step = ++own->runs * maxThreadSlots + static_cast<uint64_t>(run.caller);
   }
   ~RunningScope() { std::erase(callers.take(run.caller)->running, &run); }
   /// Whether the length of this run is measured, as a sample of the runs of its thread.
-  bool isSample() const { return run.step / maxThreadNumbers % samplingPeriod == 1; }
+  bool isSample() const { return run.step / maxThreadSlots % samplingPeriod == 1; }
   RunningScope(const RunningScope &) = delete;
   RunningScope &operator=(const RunningScope &) = delete;
 
@@ -151,7 +152,7 @@ public:
   ComputingScope(RunState &run, CallLength *length, bool measures)
       : length(measures ? length : nullptr) {
     if (length && length->isLong.load(std::memory_order_relaxed))
-      turn.emplace(run);
+      runPermit.emplace(run);
     computing.emplace();
     if (this->length)
       begin = processorTime();
@@ -179,8 +180,8 @@ private:
   }
 
   CallLength *length; // null unless the length is measured
-  std::optional<Turn> turn;
-  std::optional<Computing> computing;
+  std::optional<ComputePermit> runPermit;
+  std::optional<ComputeScope> computing;
   double begin = 0;
 };
 
@@ -204,9 +205,11 @@ static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) 
     Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
     graph = std::move(closed);
   }
-  return withoutPrograms(graph).and_then(withoutRegions).and_then([&](const Graph &functional) {
-    return withOverlappingLoops(functional, options.loopOverlap, options.traits);
-  });
+  return withoutEmbeddedPrograms(graph)
+      .and_then(withoutRegions)
+      .and_then([&](const Graph &functional) {
+        return withOverlappingLoops(functional, options.loopOverlap, options.traits);
+      });
 }
 
 static Expected<Session> createWith(Graph graph, SessionOptions options,
@@ -225,7 +228,7 @@ static Expected<Session> createWith(Graph graph, SessionOptions options,
         invalidArgument("timeout is ", options.timeout, ", expected a number of seconds above 0"));
   Graph runnable = TREADLE_TRY(runnableForm(std::move(graph), options));
   auto state = std::make_shared<SessionState>(runnable, std::move(options), std::move(pool));
-  Program &program = state->add(std::move(runnable));
+  LoadedGraph &program = state->add(std::move(runnable));
   Session session;
   session.impl = std::make_shared<Session::Impl>(std::move(state), program);
   return session;
@@ -287,25 +290,25 @@ void Session::cancel() {
 
 bool Session::isCompiling() const { return impl->program.plans.numPending() != 0; }
 
-static Error doesNotTrace() {
+static Error tracingDisabled() {
   return failedPrecondition("tracing is off; create the session with the option 'trace'");
 }
 
 Expected<Profile> Session::profile() const {
   return impl->state->trace ? Expected<Profile>(profileOf(*impl->state->trace))
-                            : Unexpected(doesNotTrace());
+                            : Unexpected(tracingDisabled());
 }
 
 Expected<void> Session::forgetTrace() {
   if (!impl->state->trace)
-    return Unexpected(doesNotTrace());
+    return Unexpected(tracingDisabled());
   impl->state->trace->clear();
   return {};
 }
 
 Expected<std::string> Session::trace() const {
   if (!impl->state->trace)
-    return Unexpected(doesNotTrace());
+    return Unexpected(tracingDisabled());
   Ref<ExchangeLog> log = impl->state->resources.lookup<ExchangeLog>("", "");
   return traceText(*impl->state->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
 }
@@ -395,7 +398,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
 }
 
 /// Null if the names are distinct.
-static const std::string *fedTwice(const Session::Feeds &feeds) {
+static const std::string *duplicateFeed(const Session::Feeds &feeds) {
   constexpr size_t few = 16; // below this number, pairwise comparison is faster than sorting
   if (feeds.size() <= few) {
     for (auto feed = feeds.begin(); feed != feeds.end(); ++feed)
@@ -412,8 +415,8 @@ static const std::string *fedTwice(const Session::Feeds &feeds) {
 }
 
 /// Adds explanations to an error of a run.
-static Error explained(Error error, const Session &session, std::vector<std::string> names,
-                       const std::vector<std::string> &targets) {
+static Error withExplanations(Error error, const Session &session, std::vector<std::string> names,
+                              const std::vector<std::string> &targets) {
   const auto &[state, program] = *session.impl;
   names.insert(names.end(), targets.begin(), targets.end());
   const KernelRegistry *kernels = state->options.kernels;
@@ -437,12 +440,12 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
         "here; create it after the fork, or start processes without fork (in Python with "
         "multiprocessing's 'spawn')"));
   MemoryBudget::Scope budget(state.account());
-  if (const std::string *name = fedTwice(feeds))
+  if (const std::string *name = duplicateFeed(feeds))
     return Unexpected(invalidArgument("'", *name, "' is fed twice"));
   auto planned = program.plans.of({fetches, feeds, targets});
   if (!planned) {
-    state.tellOthers(planned.error());
-    return Unexpected(explained(std::move(planned.error()), session, fetches, targets));
+    state.abortPeers(planned.error());
+    return Unexpected(withExplanations(std::move(planned.error()), session, fetches, targets));
   }
   const SessionPlan *found = planned->get();
   const Plan &plan = *found->plan;
@@ -450,14 +453,14 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
     if (Expected<void> ok =
             checkFeed(feeds[i].first, args[i], plan.argTypes[i], found->feedShapes[i]);
         !ok) {
-      state.tellOthers(ok.error());
+      state.abortPeers(ok.error());
       return Unexpected(std::move(ok.error()));
     }
   if (found->agenda)
     if (Expected<void> ok =
             agreeOnCollectives(*state.options.communicator, *found->agenda, state.options.timeout);
         !ok) {
-      state.tellOthers(ok.error());
+      state.abortPeers(ok.error());
       return Unexpected(std::move(ok.error()));
     }
 
@@ -476,8 +479,8 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   if (state.trace) [[unlikely]]
     state.trace->addRun(begin);
   if (!results) {
-    state.tellOthers(results.error());
-    return Unexpected(explained(std::move(results.error()), session, fetches, targets));
+    state.abortPeers(results.error());
+    return Unexpected(withExplanations(std::move(results.error()), session, fetches, targets));
   }
   for (size_t i = 0; i < results->size(); ++i)
     TREADLE_TRY(detachFromVariables((*results)[i], fetches[i], found->hasReferences));
@@ -491,7 +494,7 @@ static Expected<std::vector<Tensor>> runCatching(Session &session, const FileAcc
                                                  const Session::Feeds &feeds, Arguments arguments,
                                                  const std::vector<std::string> &targets) {
   auto failed = [&](Error error) {
-    session.impl->state->tellOthers(error);
+    session.impl->state->abortPeers(error);
     return Unexpected(std::move(error));
   };
   try {

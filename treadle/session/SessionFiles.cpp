@@ -31,7 +31,7 @@ const std::string &homeOfUser() {
 }
 
 /// Grants the files that a converted SavedModel records as its variables and assets, and no others.
-void grantRecorded(mlir::ModuleOp module, FileAccess &files) {
+void grantRecordedFiles(mlir::ModuleOp module, FileAccess &files) {
   auto folder = module->getAttrOfType<mlir::StringAttr>(graphdef::filesKey);
   if (!folder)
     return;
@@ -41,7 +41,7 @@ void grantRecorded(mlir::ModuleOp module, FileAccess &files) {
 
 } // namespace
 
-bool isShared(const std::string &folder) {
+bool isSharedFolder(const std::string &folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) || (status.st_mode & S_IWOTH))
     return true;
@@ -51,10 +51,10 @@ bool isShared(const std::string &folder) {
 
 FileAccess filesFor(const Graph &graph, const Permissions &granted) {
   FileAccess files(granted);
-  const GraphPlace &place = graph.impl->place;
-  if (place.isModelFolder || (!place.folder.empty() && !isShared(place.folder)))
+  const GraphSource &place = graph.impl->place;
+  if (place.isModelFolder || (!place.folder.empty() && !isSharedFolder(place.folder)))
     files.grantVisible(place.folder);
-  grantRecorded(*graph.impl->module, files);
+  grantRecordedFiles(*graph.impl->module, files);
   return files;
 }
 

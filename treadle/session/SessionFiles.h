@@ -13,7 +13,7 @@ namespace treadle {
 FileAccess filesFor(const Graph &graph, const Permissions &granted);
 
 /// Whether the folder is shared, so that files next to a model's file may not belong to it.
-bool isShared(const std::string &folder);
+bool isSharedFolder(const std::string &folder);
 
 /// Returns the files of a session.
 const FileAccess &filesOf(const Session &session);

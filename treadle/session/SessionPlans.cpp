@@ -2,8 +2,8 @@
 #include "treadle/distributed/Exchanges.h"
 #include "treadle/session/CallPruning.h"
 #include "treadle/session/ChainedFrames.h"
-#include "treadle/session/Dissolution.h"
 #include "treadle/session/FunctionalLoops.h"
+#include "treadle/session/NodeInlining.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/transforms/PlanRewrites.h"
@@ -24,7 +24,7 @@ bool hasReference(const GraphSpec &graph) {
 }
 
 /// Whether the request fetches from inside a loop. Compiled loops don't expose such values.
-bool looksIntoLoops(const PlanKey &key) {
+bool fetchesInsideLoops(const PlanKey &key) {
   return std::ranges::any_of(key.fetches,
                              [](const std::string &name) { return name.find('@') != name.npos; });
 }
@@ -79,11 +79,11 @@ SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
       graph = std::move(*made);
     isOwn |= made.has_value();
   };
-  take(withDissolvedNodes(graph, request));
+  take(withInlinedNodes(graph, request));
   take(withPrunedCalls(graph, request));
   if (loopOverlap == LoopOverlap::On)
     take(withChainedFrames(graph, request));
-  else if (fuses() && !looksIntoLoops(key) && !options.communicator)
+  else if (fuses() && !fetchesInsideLoops(key) && !options.communicator)
     take(withFunctionalLoops(graph, request));
   return isOwn ? std::make_shared<Source>(*this, std::move(graph)) : whole;
 }
@@ -115,9 +115,9 @@ Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &
     }
   }
   PlanKey key = request.key();
-  std::shared_ptr<const SessionPlan> share = ownShare(TREADLE_TRY(find(key)));
+  std::shared_ptr<const SessionPlan> share = shareWithOwnCount(TREADLE_TRY(find(key)));
   if (auto own = recent.tryTake()) {
-    if (own->size() == mostRecent)
+    if (own->size() == maxRecent)
       own->pop_back();
     own->insert(own->begin(), {std::move(key), share});
   }
@@ -158,13 +158,13 @@ bool SessionPlans::mayWait(const Plan &plan) const {
 
 Expected<SessionPlan> SessionPlans::make(const PlanKey &key, Source &source) const {
   const ModuleIndex &index = source.graph.impl->index();
-  NeededPart part = TREADLE_TRY(neededPart(index, key.request()));
+  PrunedSubgraph part = TREADLE_TRY(prunedSubgraph(index, key.request()));
   std::shared_ptr<CollectiveAgenda> agenda;
   if (Communicator *world = options.communicator.get()) {
     GraphSpec asWritten = TREADLE_TRY(lower(index, part));
     agenda = collectiveAgenda(asWritten, *source.graph.impl->module, world->size());
   }
-  bool isCompiled = fuses() && !looksIntoLoops(key);
+  bool isCompiled = fuses() && !fetchesInsideLoops(key);
   planRewrites({fuses(), loopOverlap, isCompiled ? &source.finder : nullptr})(part, index,
                                                                               source.functions);
   GraphSpec spec = TREADLE_TRY(lower(index, part));

@@ -48,9 +48,9 @@ struct SessionPlan {
 /// Builds a plan for each request at its first use, and keeps it. Thread-safe; a thread that
 /// repeats a recent request takes no lock.
 ///
-/// Clusters worth compiling are nodes of the plan. The tier decides when such a node uses compiled
-/// code: `jit` before its first call returns, `auto` once the compile thread has finished,
-/// `interpret` never.
+/// Clusters whose compilation pays off are nodes of the plan. The tier decides when such a node
+/// uses compiled code: `jit` before its first call returns, `auto` once the compile thread has
+/// finished, `interpret` never.
 class SessionPlans {
 public:
   /// `graph` and `options`, and the objects that they refer to, must outlive it.
@@ -71,7 +71,7 @@ private:
   struct Source {
     Source(const SessionPlans &plans, Graph graph);
     Graph graph;
-    tfg::PartClusters finder;
+    tfg::SubgraphClusters finder;
     ModuleFunctions functions;
     codegen::Clusters clusters;
   };
@@ -86,7 +86,7 @@ private:
   };
   /// The latest requests of a thread, the most recent first.
   using Recent = std::vector<KnownPlan>;
-  static constexpr size_t mostRecent = 8;
+  static constexpr size_t maxRecent = 8;
 
   bool mayWait(const Plan &plan) const;
   /// Whether nodes may be fused; the interpreter tier runs them one by one.

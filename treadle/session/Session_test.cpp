@@ -1,9 +1,9 @@
 // Sessions over small graphs: values, and a test for each invalid request.
-#include "treadle/graph/NodeText.h"
+#include "treadle/testing/NodeText.h"
 #include "treadle/treadle.h"
 
 #include "treadle/lowering/Lowering.h"
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <gtest/gtest.h>
 
@@ -245,43 +245,6 @@ TEST(SessionErrorTest, ArgumentOutsideOfFunctions) {
   Values fed = s.run({"sum"}, {{"arg", i32(3)}});
   ASSERT_TRUE(fed) << fed.error().message;
   EXPECT_EQ((*fed)[0].scalarValue<int32_t>(), 6);
-}
-
-// Kernels rely on the number and the dtypes of their inputs; MLIR text can state others.
-TEST(SessionErrorTest, NodesThatAreNotAsTheirOpsSay) {
-  struct Case {
-    const char *node, *message;
-  };
-  const Case cases[] = {
-      {R"(%x:2, %ctl = Split name("x") : () -> (tensor<f32>, tensor<f32>))",
-       "node 'x' (Split): it has 0 inputs, expected 2"},
-      {R"(%x, %ctl = Neg(%a, %a) name("x") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>))",
-       "it has 2 inputs, expected 1"},
-      {R"(%x, %ctl = Neg(%a) name("x") {T = f64} : (tensor<i32>) -> (tensor<f64>))",
-       "input 0 ('x') is int32, expected float64"},
-      {R"(%x, %ctl = Neg(%a) name("x") {T = i32} : (tensor<i32>) -> (tensor<f64>))",
-       "output 0 ('y') is float64, expected int32"},
-      {R"(%x:2, %ctl = Neg(%a) name("x") {T = i32} : (tensor<i32>) -> (tensor<i32>, tensor<i32>))",
-       "it has 2 outputs, expected 1"},
-      {R"(%x, %ctl = AddN(%a, %a) name("x") {N = 1099511627776, T = i32}
-              : (tensor<i32>, tensor<i32>) -> (tensor<i32>))",
-       "it has 2 inputs, expected 1099511627776"},
-      {R"(%x:2, %ctl = IdentityN(%a, %a) name("x") {T = [i32, f32]}
-              : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<f32>))",
-       "input 1 ('input') is int32, expected float32"},
-      {R"(%x, %ctl = Assign(%a, %a) name("x") {T = i32}
-              : (tensor<i32>, tensor<i32>) -> (tensor<!tf_type.int32ref>))",
-       "input 0 ('ref') is a value, expected a reference to a variable"},
-  };
-  for (const Case &c : cases) {
-    SCOPED_TRACE(c.node);
-    Session s =
-        open(str("tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {\n",
-                 R"(%a, %ca = Const name("a") {dtype = i32, value = dense<1> : tensor<i32>})",
-                 " : () -> (tensor<i32>)\n", c.node, "\n}\n"));
-    EXPECT_FAILS(s.run({"x"}), InvalidArgument, c.message);
-    EXPECT_TRUE(s.run({"a"}));
-  }
 }
 
 TEST(SessionErrorTest, ParallelIterationsOfZero) {

@@ -25,7 +25,7 @@ struct Span {
 };
 
 /// Merges overlapping spans; the result is sorted.
-std::vector<Span> united(std::vector<Span> spans) {
+std::vector<Span> mergedSpans(std::vector<Span> spans) {
   std::ranges::sort(spans, {}, &Span::begin);
   std::vector<Span> out;
   for (Span span : spans)
@@ -44,7 +44,7 @@ Duration sum(const std::vector<Span> &spans) {
 }
 
 /// Duration of the intersection of two lists of merged spans.
-Duration common(const std::vector<Span> &a, const std::vector<Span> &b) {
+Duration overlapOf(const std::vector<Span> &a, const std::vector<Span> &b) {
   Duration time{};
   for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
     Time begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
@@ -71,7 +71,7 @@ std::vector<Span> computing(std::vector<Trace::Slice> slices,
     if (slice.op && !runsOthers && !waiting.contains(*slice.op))
       spans.push_back({slice.begin, slice.end});
   }
-  return united(std::move(spans));
+  return mergedSpans(std::move(spans));
 }
 
 /// Assigns spans, sorted by start, to as few tracks as possible.
@@ -118,7 +118,7 @@ public:
 private:
   struct Loop {
     std::map<int64_t, Span> iterations;
-    int32_t mostAtOnce = 1;
+    int32_t maxConcurrent = 1;
   };
 
   void writeEvents() {
@@ -182,7 +182,7 @@ private:
       return addSlice(opTracks, slice.thread, str("iteration ", slice.iteration), span);
     if (slice.loop) {
       Loop &loop = loops[*slice.loop];
-      loop.mostAtOnce = slice.mostAtOnce;
+      loop.maxConcurrent = slice.maxConcurrent;
       auto [it, isNew] = loop.iterations.try_emplace(slice.iteration, span);
       it->second = {std::min(it->second.begin, span.begin), std::max(it->second.end, span.end)};
     }
@@ -200,13 +200,13 @@ private:
   }
 
   // An iteration lasts from the start of its first op to the end of its last. Iteration i +
-  // mostAtOnce starts after iteration i has ended, so both share a track.
+  // maxConcurrent starts after iteration i has ended, so both share a track.
   void writeIterations() {
     if (!loops.empty())
       nameTrack("process_name", iterationTracks, 0, "iterations");
     int track = 0;
     for (const auto &[name, loop] : loops) {
-      int64_t tracks = std::clamp<int64_t>(std::ssize(loop.iterations), 1, loop.mostAtOnce);
+      int64_t tracks = std::clamp<int64_t>(std::ssize(loop.iterations), 1, loop.maxConcurrent);
       for (int64_t i = 0; i < tracks; ++i)
         nameTrack("thread_name", iterationTracks, track + static_cast<int>(i),
                   tracks == 1 ? name : str(name, ": ", i, ", ", i + tracks, ", ..."));
@@ -249,12 +249,12 @@ private:
       addSlice(exchangeTracks, tracks.take(span), exchange.name, span, [&] {
         json.attribute("op", exchange.op);
         json.attribute("exchange", true);
-        writeTime("hidden_us", common({span}, compute));
+        writeTime("hidden_us", overlapOf({span}, compute));
       });
     }
-    std::vector<Span> communication = united(std::move(spans));
+    std::vector<Span> communication = mergedSpans(std::move(spans));
     Duration most = std::min(sum(communication), sum(compute)),
-             hidden = common(communication, compute);
+             hidden = overlapOf(communication, compute);
     char share[16];
     std::snprintf(share, sizeof share, "%.0f%%",
                   most > Duration{} ? 100.0 * static_cast<double>(hidden.count()) /

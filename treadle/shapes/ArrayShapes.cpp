@@ -20,7 +20,7 @@ ShapeResults placeholder(const ShapeQuery &query) {
 ShapeResults placeholderWithDefault(const ShapeQuery &query) {
   Shape shape = query.shapeAttr("shape");
   if (!merge(shape, query.shape(0)))
-    return conflicting(
+    return shapeError(
         str("the default is of shape ", query.shape(0).text(), ", expected ", shape.text()));
   return {shape};
 }
@@ -29,7 +29,7 @@ ShapeResults ensureShape(const ShapeQuery &query) {
   Shape stated = query.shapeAttr("shape");
   std::optional<Shape> both = merge(query.shape(0), stated);
   if (!both)
-    return conflicting(
+    return shapeError(
         str("input 0 is of shape ", query.shape(0).text(), ", expected ", stated.text()));
   return {*both};
 }
@@ -112,9 +112,9 @@ ShapeResults reshape(const ShapeQuery &query) {
     return {out};
   fillMissing(out, input, *dims);
   if (dims::isKnown(input.count()) && dims::isKnown(out.count()) && input.count() != out.count())
-    return conflicting(str("an input of shape ", input.text(), " (", input.count(),
-                           " elements) can't be reshaped to ", out.text(), " (", out.count(),
-                           " elements)"));
+    return shapeError(str("an input of shape ", input.text(), " (", input.count(),
+                          " elements) can't be reshaped to ", out.text(), " (", out.count(),
+                          " elements)"));
   return {out};
 }
 
@@ -128,8 +128,8 @@ ShapeResults expandDims(const ShapeQuery &query) {
   if (!axis)
     return {Shape::ofRank(input.rank() + 1)};
   if (*axis < -input.rank() - 1 || *axis > input.rank())
-    return conflicting(str("axis ", *axis, " can't be inserted into shape ", input.text(),
-                           "; expected ", -input.rank() - 1, " to ", input.rank()));
+    return shapeError(str("axis ", *axis, " can't be inserted into shape ", input.text(),
+                          "; expected ", -input.rank() - 1, " to ", input.rank()));
   return {input.inserted(*axis, 1)};
 }
 
@@ -144,7 +144,7 @@ ShapeResults squeeze(const ShapeQuery &query) {
       return noSuchAxis(input, axis);
     gone.insert(*input.axis(axis));
     if (dims::isKnown(input.dim(axis)) && input.dim(axis) != 1)
-      return conflicting(
+      return shapeError(
           str("dimension ", axis, " of shape ", input.text(), " can't be removed, it is not 1"));
   }
   Shape out = Shape::scalar();
@@ -167,7 +167,7 @@ ShapeResults transpose(const ShapeQuery &query) {
   }
   Shape out = Shape::ofRank(static_cast<int64_t>(perm->size()));
   if (input.hasRank() && input.rank() != out.rank())
-    return conflicting(
+    return shapeError(
         str("a permutation of ", out.rank(), " dimensions doesn't match shape ", input.text()));
   for (int64_t i = 0; i < out.rank(); ++i)
     if (dims::isKnown((*perm)[i]))
@@ -236,8 +236,7 @@ ShapeResults range(const ShapeQuery &query) {
       __builtin_sub_overflow(*limit, *start, &distance) || distance == Shape::unknown)
     return {Shape{Shape::unknown}};
   if (distance != 0 && (distance > 0) != (*step > 0))
-    return conflicting(
-        str("from ", *start, " to ", *limit, " isn't reachable in steps of ", *step));
+    return shapeError(str("from ", *start, " to ", *limit, " isn't reachable in steps of ", *step));
   // Rounded away from zero; both have the same sign.
   return {Shape{distance / *step + (distance % *step != 0)}};
 }

@@ -9,8 +9,8 @@ ShapeResults pack(const ShapeQuery &query) {
   for (size_t i = 0; i < query.numInputs(); ++i) {
     std::optional<Shape> both = merge(shape, query.shape(i));
     if (!both)
-      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", expected that of the other inputs: ", shape.text()));
+      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+                            ", expected that of the other inputs: ", shape.text()));
     shape = *both;
   }
   if (!shape.hasRank())
@@ -40,9 +40,9 @@ ShapeResults concat(const ShapeQuery &query, size_t first, size_t last,
     std::optional<Shape> both = merge(shape.with(*at, Shape::unknown),
                                       part.hasRank() ? part.with(*at, Shape::unknown) : Shape());
     if (!both || (part.hasRank() && part.rank() != shape.rank()))
-      return conflicting(str("input ", i, " is of shape ", part.text(), ", expected ",
-                             shape.with(*at, Shape::unknown).text(),
-                             " to be concatenated along axis ", *at));
+      return shapeError(str("input ", i, " is of shape ", part.text(), ", expected ",
+                            shape.with(*at, Shape::unknown).text(),
+                            " to be concatenated along axis ", *at));
     sum = dims::plus(sum, part.dim(*at));
     shape = *both;
   }
@@ -77,7 +77,7 @@ ShapeResults concatOffset(const ShapeQuery &query) {
   int64_t rank = query.shape(1).dim(0);
   std::optional<int64_t> axis = query.integer(0);
   axis = axis ? Shape::ofRank(rank).axis(*axis) : std::nullopt;
-  if (!axis || rank > static_cast<int64_t>(mostIntegers))
+  if (!axis || rank > static_cast<int64_t>(maxShapeElements))
     return out;
   int64_t offset = 0;
   for (size_t i = 0; i < out.values.size(); ++i) {

@@ -9,8 +9,8 @@ ShapeResults broadcasted(const ShapeQuery &query) {
   for (size_t i = 0; i < query.numInputs(); ++i) {
     std::optional<Shape> both = broadcast(shape, query.shape(i));
     if (!both)
-      return conflicting(str("inputs of shape ", shape.text(), " and ", query.shape(i).text(),
-                             " can't be broadcast to each other"));
+      return shapeError(str("inputs of shape ", shape.text(), " and ", query.shape(i).text(),
+                            " can't be broadcast to each other"));
     shape = *both;
   }
   return {shape};
@@ -30,8 +30,8 @@ ShapeResults selected(const ShapeQuery &query) {
   const Shape &condition = query.shape(0);
   std::optional<Shape> both = merge(query.shape(1), query.shape(2));
   if (!both)
-    return conflicting(str("inputs 1 and 2 are of shapes ", query.shape(1).text(), " and ",
-                           query.shape(2).text(), ", expected equal ones"));
+    return shapeError(str("inputs 1 and 2 are of shapes ", query.shape(1).text(), " and ",
+                          query.shape(2).text(), ", expected equal ones"));
   if (condition.hasRank() && condition.rank() > 1)
     return {meet(*both, condition)};
   return {*both};
@@ -48,8 +48,8 @@ ShapeResults joined(const ShapeQuery &query) {
       continue;
     std::optional<Shape> both = shape.rank() == 0 ? input : merge(shape, input);
     if (!both)
-      return conflicting(str("input ", i, " is of shape ", input.text(),
-                             ", expected a scalar or that of the other inputs: ", shape.text()));
+      return shapeError(str("input ", i, " is of shape ", input.text(),
+                            ", expected a scalar or that of the other inputs: ", shape.text()));
     shape = *both;
   }
   return {isKnown || shape.rank() > 0 ? shape : Shape()};
@@ -59,7 +59,7 @@ ShapeResults quantizedBinary(const ShapeQuery &query) {
   return withRange({broadcast(query.shape(0), query.shape(1)).value_or(Shape())});
 }
 
-ShapeResults passedOn(const ShapeQuery &query) {
+ShapeResults forwarded(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 0; i < query.numInputs(); ++i)
     out.values.push_back(query.input(i));
@@ -74,14 +74,14 @@ ShapeResults alike(const ShapeQuery &query) {
   for (size_t i = 1; i < query.numInputs(); ++i) {
     std::optional<Shape> both = merge(out.shape, query.shape(i));
     if (!both)
-      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", expected that of the other inputs: ", out.shape.text()));
+      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+                            ", expected that of the other inputs: ", out.shape.text()));
     out.shape = *both;
   }
   return {out};
 }
 
-ShapeResults firstPassedOn(const ShapeQuery &query) { return {query.input(0)}; }
+ShapeResults firstForwarded(const ShapeQuery &query) { return {query.input(0)}; }
 
 // Elements are reinterpreted: as smaller ones along a new dimension, or as larger ones.
 ShapeResults bitcast(const ShapeQuery &query) {
@@ -97,8 +97,8 @@ ShapeResults bitcast(const ShapeQuery &query) {
     return {input + Shape{before / after}};
   if (input.hasRank() &&
       (input.rank() == 0 || (dims::isKnown(input.dim(-1)) && input.dim(-1) * before != after)))
-    return conflicting(str("input 0 is of shape ", input.text(), ", expected a last dimension of ",
-                           after / before));
+    return shapeError(str("input 0 is of shape ", input.text(), ", expected a last dimension of ",
+                          after / before));
   return {input.take(-1)};
 }
 
@@ -234,7 +234,7 @@ const std::vector<ShapeEntry> &functions() {
         {"NotEqual", compared},
         {"Select", selected},
         {"StringJoin", joined},
-        {"IdentityN", passedOn},
+        {"IdentityN", forwarded},
         {"Bitcast", bitcast},
         {"QuantizedAdd", quantizedBinary},
         {"QuantizedMul", quantizedBinary},
@@ -245,7 +245,7 @@ const std::vector<ShapeEntry> &functions() {
     for (std::string_view op : {"Identity", "StopGradient", "PreventGradient", "Snapshot",
                                 "RefIdentity", "Enter", "RefEnter", "Exit", "RefExit",
                                 "NextIteration", "RefNextIteration", "DeepCopy", "_EagerConst"})
-      out.push_back({op, firstPassedOn});
+      out.push_back({op, firstForwarded});
     for (std::string_view op : {"Add",
                                 "AddV2",
                                 "Sub",

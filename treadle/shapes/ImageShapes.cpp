@@ -31,7 +31,7 @@ ShapeResults patches(const ShapeQuery &query) {
 }
 
 // An index for each selected box: at most, or exactly, the requested number.
-ShapeResults suppressed(const ShapeQuery &query) {
+ShapeResults nonMaxSuppression(const ShapeQuery &query) {
   bool isPadded = query.boolAttr("pad_to_max_output_size");
   Shape indices{isPadded ? query.dimFrom(2) : Shape::unknown};
   if (query.op() == "NonMaxSuppressionV5")
@@ -39,7 +39,7 @@ ShapeResults suppressed(const ShapeQuery &query) {
   return {indices, Shape::scalar()};
 }
 
-ShapeResults suppressedByClass(const ShapeQuery &query) {
+ShapeResults nonMaxSuppressionByClass(const ShapeQuery &query) {
   const Shape &boxes = query.shape(0), &scores = query.shape(1);
   int64_t batch = dims::meet(boxes.dim(0), scores.dim(0)), count = query.dimFrom(3);
   if (query.boolAttr("pad_per_class")) {
@@ -76,9 +76,9 @@ const std::vector<SignatureEntry> &signatures() {
 constexpr ShapeEntry functions[] = {
     {"ExtractImagePatches", patches},
     {"ExtractVolumePatches", patches},
-    {"NonMaxSuppressionV4", suppressed},
-    {"NonMaxSuppressionV5", suppressed},
-    {"CombinedNonMaxSuppression", suppressedByClass},
+    {"NonMaxSuppressionV4", nonMaxSuppression},
+    {"NonMaxSuppressionV5", nonMaxSuppression},
+    {"CombinedNonMaxSuppression", nonMaxSuppressionByClass},
 };
 
 } // namespace

@@ -8,7 +8,7 @@ namespace treadle {
 namespace {
 
 /// Returns the value, or unknown if it overflows an int32.
-int64_t fitting(const ShapeQuery &query, int64_t value) {
+int64_t checkedInt32(const ShapeQuery &query, int64_t value) {
   bool isSmall = query.resultType(0) == DType::Int32;
   return isSmall && (value < INT32_MIN || value > INT32_MAX) ? Shape::unknown : value;
 }
@@ -25,7 +25,7 @@ template <auto apply> Integers binary(const ShapeQuery &query) {
     int64_t x = (*left)[left->size() == 1 ? 0 : i], y = (*right)[right->size() == 1 ? 0 : i];
     int64_t value = Shape::unknown;
     if (dims::isKnown(x) && dims::isKnown(y) && apply(x, y, value))
-      out[i] = fitting(query, value);
+      out[i] = checkedInt32(query, value);
   }
   return out;
 }
@@ -34,7 +34,7 @@ template <auto apply> Integers unary(const ShapeQuery &query) {
   Integers values = query.integers(0);
   if (values)
     for (int64_t &value : *values)
-      value = dims::isKnown(value) ? fitting(query, apply(value)) : value;
+      value = dims::isKnown(value) ? checkedInt32(query, apply(value)) : value;
   return values;
 }
 
@@ -93,7 +93,7 @@ template <auto apply, int64_t start> Integers reduced(const ShapeQuery &query) {
   for (int64_t value : *values)
     if (!dims::isKnown(value) || !dims::isKnown(out) || !apply(out, value, out))
       return Shape::Dims{Shape::unknown};
-  return Shape::Dims{dims::isKnown(out) ? fitting(query, out) : out};
+  return Shape::Dims{dims::isKnown(out) ? checkedInt32(query, out) : out};
 }
 
 Integers rank(const ShapeQuery &query) {
@@ -103,7 +103,7 @@ Integers rank(const ShapeQuery &query) {
 }
 
 Integers size(const ShapeQuery &query) {
-  return Shape::Dims{fitting(query, query.shape(0).count())};
+  return Shape::Dims{checkedInt32(query, query.shape(0).count())};
 }
 
 Integers shapeOfVariable(const ShapeQuery &query) {
@@ -126,7 +126,7 @@ Integers range(const ShapeQuery &query) {
     return std::nullopt;
   Shape::Dims out;
   int64_t value = *start;
-  while ((*step > 0 ? value < *limit : value > *limit) && out.size() <= mostIntegers) {
+  while ((*step > 0 ? value < *limit : value > *limit) && out.size() <= maxShapeElements) {
     out.push_back(value);
     if (__builtin_add_overflow(value, *step, &value))
       return std::nullopt;

@@ -16,7 +16,7 @@ Integers elements(const ShapeQuery &query, size_t input, int64_t rank) {
   if (query.integers(input))
     return query.integers(input);
   int64_t count = shape.count();
-  if (!dims::isKnown(count) || count > static_cast<int64_t>(mostIntegers))
+  if (!dims::isKnown(count) || count > static_cast<int64_t>(maxShapeElements))
     return std::nullopt;
   return Shape::Dims(count, Shape::unknown);
 }
@@ -25,7 +25,7 @@ Integers concatenated(const ShapeQuery &query, size_t begin, size_t end, int64_t
   Shape::Dims out;
   for (size_t i = begin; i < end; ++i) {
     Integers values = elements(query, i, rank);
-    if (!values || out.size() > mostIntegers)
+    if (!values || out.size() > maxShapeElements)
       return std::nullopt;
     out.insert(out.end(), values->begin(), values->end());
   }
@@ -132,7 +132,7 @@ Integers stitched(const ShapeQuery &query) {
       return std::nullopt;
     for (size_t j = 0; j < places->size(); ++j) {
       int64_t place = (*places)[j];
-      if (place < 0 || place >= static_cast<int64_t>(mostIntegers))
+      if (place < 0 || place >= static_cast<int64_t>(maxShapeElements))
         return std::nullopt;
       out.resize(std::max(out.size(), static_cast<size_t>(place) + 1), Shape::unknown);
       out[place] = (*values)[j];
@@ -143,8 +143,8 @@ Integers stitched(const ShapeQuery &query) {
 
 Integers filled(const ShapeQuery &query) {
   int64_t count = query.shapeFrom(0).count();
-  if (!query.integers(0) || !dims::isKnown(count) || count > static_cast<int64_t>(mostIntegers) ||
-      query.shapeFrom(0).rank() > 2)
+  if (!query.integers(0) || !dims::isKnown(count) ||
+      count > static_cast<int64_t>(maxShapeElements) || query.shapeFrom(0).rank() > 2)
     return std::nullopt;
   return Shape::Dims(count, query.integer(1).value_or(Shape::unknown));
 }
@@ -153,7 +153,7 @@ Integers tiled(const ShapeQuery &query) {
   const Integers &values = query.integers(0);
   std::optional<int64_t> times = query.integer(1);
   if (!values || !query.shape(0).isRank(1) || !times || *times < 0 ||
-      *times > static_cast<int64_t>(mostIntegers) || values->size() * *times > mostIntegers)
+      *times > static_cast<int64_t>(maxShapeElements) || values->size() * *times > maxShapeElements)
     return std::nullopt;
   Shape::Dims out;
   for (int64_t i = 0; i < *times; ++i)

@@ -13,9 +13,9 @@ template <typename T> static Shape::Dims elementsOf(const Tensor &tensor) {
 
 KnownValue knownOf(const Tensor &tensor) {
   KnownValue out(Shape(tensor.dims()));
-  if (isPlain(tensor.dtype()) && tensor.count() <= mostConstants)
+  if (isPlain(tensor.dtype()) && tensor.count() <= maxConstantElements)
     out.constant = tensor;
-  if (tensor.count() > static_cast<int64_t>(mostIntegers))
+  if (tensor.count() > static_cast<int64_t>(maxShapeElements))
     return out;
   if (tensor.dtype() == DType::Int32)
     out.integers = elementsOf<int32_t>(tensor);
@@ -39,7 +39,7 @@ std::optional<Shape::Dims> integersOf(const ShapeQuery &query) {
   if (found == functions.end() || (type != DType::Int32 && type != DType::Int64))
     return std::nullopt;
   Integers values = found->second(query);
-  if (values && values->size() > mostIntegers)
+  if (values && values->size() > maxShapeElements)
     return std::nullopt;
   return values;
 }

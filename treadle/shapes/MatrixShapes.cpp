@@ -10,8 +10,8 @@ namespace {
 ShapeResults product(const Shape &left, const Shape &right, int64_t inner, int64_t otherInner,
                      const Shape &out) {
   if (dims::isKnown(inner) && dims::isKnown(otherInner) && inner != otherInner)
-    return conflicting(str("matrices of shapes ", left.text(), " and ", right.text(),
-                           " can't be multiplied: ", inner, " columns, ", otherInner, " rows"));
+    return shapeError(str("matrices of shapes ", left.text(), " and ", right.text(),
+                          " can't be multiplied: ", inner, " columns, ", otherInner, " rows"));
   return {out};
 }
 
@@ -19,7 +19,7 @@ ShapeResults matMul(const ShapeQuery &query) {
   const Shape &left = query.shape(0), &right = query.shape(1);
   for (size_t i = 0; i < 2; ++i)
     if (query.shape(i).hasRank() && query.shape(i).rank() != 2)
-      return conflicting(
+      return shapeError(
           str("input ", i, " is of shape ", query.shape(i).text(), ", expected a matrix"));
   int a = query.boolAttr("transpose_a"), b = query.boolAttr("transpose_b");
   return product(left, right, left.dim(1 - a), right.dim(b), Shape{left.dim(a), right.dim(1 - b)});
@@ -29,12 +29,12 @@ ShapeResults batchMatMul(const ShapeQuery &query) {
   const Shape &left = query.shape(0), &right = query.shape(1);
   for (size_t i = 0; i < 2; ++i)
     if (query.shape(i).hasRank() && query.shape(i).rank() < 2)
-      return conflicting(
+      return shapeError(
           str("input ", i, " is of shape ", query.shape(i).text(), ", expected matrices"));
   std::optional<Shape> batch = broadcast(left.take(-2), right.take(-2));
   if (!batch)
-    return conflicting(str("batches of shapes ", left.text(), " and ", right.text(),
-                           " can't be broadcast to each other"));
+    return shapeError(str("batches of shapes ", left.text(), " and ", right.text(),
+                          " can't be broadcast to each other"));
   bool x = query.boolAttr("adj_x"), y = query.boolAttr("adj_y");
   return product(left, right, left.dim(x ? -2 : -1), right.dim(y ? -1 : -2),
                  *batch + Shape{left.dim(x ? -1 : -2), right.dim(y ? -2 : -1)});
@@ -45,7 +45,7 @@ ShapeResults quantizedMatMul(const ShapeQuery &query) { return withRange(matMul(
 // --- Einsum --------------------------------------------------------------------------------------
 
 /// Dimensions of an equation's labels, and of the ellipsis.
-struct Labels {
+struct EinsumLabels {
   std::map<char, int64_t> sizes;
   Shape ellipsis = Shape::scalar();
   bool isEllipsisKnown = true;
@@ -55,14 +55,14 @@ struct Labels {
   Shape make(std::string_view labels) const;
 };
 
-bool Labels::bindDim(char label, int64_t dim) {
+bool EinsumLabels::bindDim(char label, int64_t dim) {
   int64_t &size = sizes.try_emplace(label, Shape::unknown).first->second;
   if (size == Shape::unknown || size == 1)
     size = dims::isKnown(dim) ? dim : size;
   return !dims::isKnown(dim) || dim == 1 || size == dim;
 }
 
-bool Labels::bind(std::string_view labels, const Shape &shape) {
+bool EinsumLabels::bind(std::string_view labels, const Shape &shape) {
   size_t dots = labels.find("...");
   std::string_view before = labels.substr(0, dots);
   std::string_view after = dots == std::string_view::npos ? "" : labels.substr(dots + 3);
@@ -87,7 +87,7 @@ bool Labels::bind(std::string_view labels, const Shape &shape) {
   return both.has_value();
 }
 
-Shape Labels::make(std::string_view labels) const {
+Shape EinsumLabels::make(std::string_view labels) const {
   Shape out = Shape::scalar();
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels.substr(i).starts_with("...")) {
@@ -108,13 +108,13 @@ ShapeResults einsum(const ShapeQuery &query) {
   if (arrow == std::string::npos)
     return {};
   std::string_view inputs = std::string_view(equation).substr(0, arrow);
-  Labels labels;
+  EinsumLabels labels;
   for (size_t i = 0; i < query.numInputs(); ++i) {
     size_t comma = inputs.find(',');
     std::string_view operand = inputs.substr(0, comma);
     if (!labels.bind(operand, query.shape(i)))
-      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
-                             ", which doesn't match '", operand, "' of '", equation, "'"));
+      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+                            ", which doesn't match '", operand, "' of '", equation, "'"));
     bool isLast = comma == std::string_view::npos;
     if (isLast != (i + 1 == query.numInputs()))
       return {};
@@ -224,8 +224,8 @@ ShapeResults diagonalBand(const ShapeQuery &query) {
     return {};
   auto [lower, upper] = *band;
   int64_t length = input.dim(-1);
-  int64_t fewestRows = dims::plus(length, std::max<int64_t>(-upper, 0));
-  int64_t fewestColumns = dims::plus(length, std::max<int64_t>(lower, 0));
+  int64_t minRows = dims::plus(length, std::max<int64_t>(-upper, 0));
+  int64_t minColumns = dims::plus(length, std::max<int64_t>(lower, 0));
   std::optional<int64_t> rows = query.integer(2), columns = query.integer(3);
   int64_t givenRows = rows ? *rows : Shape::unknown,
           givenColumns = columns ? *columns : Shape::unknown;
@@ -235,11 +235,11 @@ ShapeResults diagonalBand(const ShapeQuery &query) {
                   givenColumns == -1 ? Shape::unknown : givenColumns}};
   // One that isn't given is minimal; if neither is given, the matrix is square.
   if (*rows == -1 && *columns == -1)
-    givenRows = givenColumns = std::max(fewestRows, fewestColumns);
+    givenRows = givenColumns = std::max(minRows, minColumns);
   else if (*rows == -1)
-    givenRows = fewestRows;
+    givenRows = minRows;
   else if (*columns == -1)
-    givenColumns = fewestColumns;
+    givenColumns = minColumns;
   return {input.take(lower == upper ? -1 : -2) + Shape{givenRows, givenColumns}};
 }
 
@@ -253,7 +253,7 @@ ShapeResults diagonalTensorPart(const ShapeQuery &query) {
       input.rank() % 2 ? std::nullopt
                        : merge(input.take(input.rank() / 2), input.drop(input.rank() / 2));
   if (!half)
-    return conflicting(
+    return shapeError(
         str("input 0 is of shape ", input.text(), ", expected the same dimensions twice"));
   return {*half};
 }

@@ -5,18 +5,18 @@ namespace treadle {
 namespace {
 
 // The requested number of channels; 0 means that of the file.
-ShapeResults picture(const ShapeQuery &query) {
+ShapeResults decodedImage(const ShapeQuery &query) {
   int64_t channels = query.intAttr("channels");
   return {Shape{Shape::unknown, Shape::unknown, channels > 0 ? channels : Shape::unknown}};
 }
 
 // A GIF has a dimension of frames, other images don't. Without `expand_animations` the result is
 // one image.
-ShapeResults anyPicture(const ShapeQuery &query) {
-  return query.boolAttr("expand_animations", true) ? ShapeResults() : picture(query);
+ShapeResults decodedAnyImage(const ShapeQuery &query) {
+  return query.boolAttr("expand_animations", true) ? ShapeResults() : decodedImage(query);
 }
 
-ShapeResults sound(const ShapeQuery &query) {
+ShapeResults decodedAudio(const ShapeQuery &query) {
   Shape out{query.intAttr("desired_samples", -1), query.intAttr("desired_channels", -1)};
   return {out, Shape::scalar()};
 }
@@ -71,8 +71,9 @@ const std::vector<SignatureEntry> &signatures() {
 }
 
 constexpr ShapeEntry functions[] = {
-    {"DecodeJpeg", picture},           {"DecodePng", picture},      {"DecodeBmp", picture},
-    {"DecodeAndCropJpeg", picture},    {"DecodeImage", anyPicture}, {"DecodeWav", sound},
+    {"DecodeJpeg", decodedImage},      {"DecodePng", decodedImage},
+    {"DecodeBmp", decodedImage},       {"DecodeAndCropJpeg", decodedImage},
+    {"DecodeImage", decodedAnyImage},  {"DecodeWav", decodedAudio},
     {"AudioSpectrogram", spectrogram}, {"Mfcc", cepstrum},
 };
 

@@ -12,8 +12,7 @@ ShapeResults unsortedSegments(const ShapeQuery &query) {
   if (!ids.hasRank())
     return {};
   if (data.hasRank() && (data.rank() < ids.rank() || !merge(data.take(ids.rank()), ids)))
-    return conflicting(
-        str("ids of shape ", ids.text(), " don't match data of shape ", data.text()));
+    return shapeError(str("ids of shape ", ids.text(), " don't match data of shape ", data.text()));
   return {Shape{query.dimFrom(2)} + data.drop(ids.rank())};
 }
 
@@ -21,7 +20,7 @@ ShapeResults unsortedSegments(const ShapeQuery &query) {
 ShapeResults sortedSegments(const ShapeQuery &query) {
   const Shape &data = query.shape(0), &ids = query.shape(1);
   if (ids.hasRank() && ids.rank() != 1)
-    return conflicting(str("the segment ids are of shape ", ids.text(), ", expected a vector"));
+    return shapeError(str("the segment ids are of shape ", ids.text(), ", expected a vector"));
   return {Shape{Shape::unknown} + data.drop(1)};
 }
 
@@ -51,24 +50,24 @@ ShapeResults stitched(const ShapeQuery &query) {
       continue;
     if (data.hasRank() &&
         (data.rank() < indices.rank() || !merge(data.take(indices.rank()), indices)))
-      return conflicting(
+      return shapeError(
           str("indices of shape ", indices.text(), " don't match data of shape ", data.text()));
     std::optional<Shape> both = merge(row, data.drop(indices.rank()));
     if (!both)
-      return conflicting(str("rows of shape ", data.drop(indices.rank()).text(), " and ",
-                             row.text(), " can't be stitched together"));
+      return shapeError(str("rows of shape ", data.drop(indices.rank()).text(), " and ", row.text(),
+                            " can't be stitched together"));
     row = *both;
   }
   return {Shape{rowsOf(query, parts)} + row};
 }
 
-ShapeResults dealtOut(const ShapeQuery &query) {
+ShapeResults partitioned(const ShapeQuery &query) {
   const Shape &data = query.shape(0), &partitions = query.shape(1);
   if (!partitions.hasRank())
     return {};
   if (data.hasRank() &&
       (data.rank() < partitions.rank() || !merge(data.take(partitions.rank()), partitions)))
-    return conflicting(
+    return shapeError(
         str("partitions of shape ", partitions.text(), " don't match data of shape ", data.text()));
   return ShapeResults::all(query.numResults(),
                            Shape{Shape::unknown} + data.drop(partitions.rank()));
@@ -121,7 +120,7 @@ constexpr ShapeEntry functions[] = {
     {"UnsortedSegmentJoin", unsortedSegments},
     {"DynamicStitch", stitched},
     {"ParallelDynamicStitch", stitched},
-    {"DynamicPartition", dealtOut},
+    {"DynamicPartition", partitioned},
     {"DenseBincount", countedRows},
     {"SparseBincount", countedSparseRows},
 };

@@ -5,7 +5,7 @@
 namespace treadle {
 
 // A graph may contain any rank; kernels support fewer dimensions.
-constexpr int64_t mostDims = 1 << 16;
+constexpr int64_t maxDims = 1 << 16;
 
 Shape::Shape(std::span<const int64_t> given) : known(true), dims(given.begin(), given.end()) {
   for (int64_t &dim : dims)
@@ -14,7 +14,7 @@ Shape::Shape(std::span<const int64_t> given) : known(true), dims(given.begin(), 
 }
 
 Shape Shape::ofRank(int64_t rank) {
-  return rank < 0 || rank > mostDims ? Shape() : Shape(Dims(rank, unknown));
+  return rank < 0 || rank > maxDims ? Shape() : Shape(Dims(rank, unknown));
 }
 
 Shape Shape::of(const PartialShape &shape) { return shape.hasRank ? Shape(shape.dims) : Shape(); }

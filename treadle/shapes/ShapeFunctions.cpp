@@ -1,6 +1,6 @@
 #include "treadle/shapes/ShapeFunctions.h"
 
-#include "treadle/ops/SameOp.h"
+#include "treadle/ops/OpAlias.h"
 #include "treadle/shapes/Signature.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ ShapeResults ShapeResults::all(size_t count, const KnownValue &value) {
   return out;
 }
 
-ShapeResults conflicting(std::string message) {
+ShapeResults shapeError(std::string message) {
   ShapeResults out;
   out.conflict = std::move(message);
   return out;
 }
 
 ShapeResults noSuchAxis(const Shape &shape, int64_t axis) {
-  return conflicting(str("axis ", axis, " is out of range for shape ", shape.text(), "; expected ",
-                         -shape.rank(), " to ", shape.rank() - 1));
+  return shapeError(str("axis ", axis, " is out of range for shape ", shape.text(), "; expected ",
+                        -shape.rank(), " to ", shape.rank() - 1));
 }
 
 ShapeResults withRange(ShapeResults results) {
@@ -58,11 +58,11 @@ Shape ShapeQuery::shapeFrom(size_t index) const {
   const Shape &vector = shape(index);
   if (vector.hasRank() && vector.rank() != 1)
     return {};
-  constexpr int64_t mostDims = 254; // of a tensor
+  constexpr int64_t maxDims = 254; // of a tensor
   if (const std::optional<Shape::Dims> &values = integers(index))
-    return values->size() <= mostDims ? Shape(*values) : Shape();
+    return values->size() <= maxDims ? Shape(*values) : Shape();
   // The number of elements is the rank.
-  bool isRankKnown = vector.hasRank() && dims::isKnown(vector.dim(0)) && vector.dim(0) <= mostDims;
+  bool isRankKnown = vector.hasRank() && dims::isKnown(vector.dim(0)) && vector.dim(0) <= maxDims;
   return isRankKnown ? Shape::ofRank(vector.dim(0)) : Shape();
 }
 
@@ -130,7 +130,7 @@ std::span<const ShapeFamily> shapeFamilies() {
 
 namespace {
 
-struct Rule {
+struct ShapeRule {
   ShapeFunction function = nullptr;
   std::optional<Signature> signature;
 
@@ -139,9 +139,9 @@ struct Rule {
   }
 };
 
-const Rule *ruleOf(std::string_view op) {
-  static const std::unordered_map<std::string_view, Rule> rules = [] {
-    std::unordered_map<std::string_view, Rule> out;
+const ShapeRule *ruleOf(std::string_view op) {
+  static const std::unordered_map<std::string_view, ShapeRule> rules = [] {
+    std::unordered_map<std::string_view, ShapeRule> out;
     for (const OpDef &op : allOps())
       if (!op.shapes().empty())
         out[op.name()] = {nullptr, Signature::parse(op.shapes())};
@@ -155,7 +155,7 @@ const Rule *ruleOf(std::string_view op) {
         out[entry.op] = {entry.function, std::nullopt};
     }
     for (const OpDef &op : allOps())
-      if (const OpDef *same = sameOp(op); same && out.contains(same->name()))
+      if (const OpDef *same = aliasedOp(op); same && out.contains(same->name()))
         out[op.name()] = out[same->name()];
     return out;
   }();
@@ -164,9 +164,9 @@ const Rule *ruleOf(std::string_view op) {
 }
 
 /// A node of an alias op, presented under the name of the op that it is an alias of.
-class SameNode : public NodeView {
+class AliasNode : public NodeView {
 public:
-  SameNode(const ShapeQuery &query, const OpDef &same) : query(query), same(same) {}
+  AliasNode(const ShapeQuery &query, const OpDef &same) : query(query), same(same) {}
   std::string_view op() const override { return same.name(); }
   size_t numResults() const override { return std::min(query.numResults(), same.outputs().size()); }
   DType resultType(size_t index) const override { return query.resultType(index); }
@@ -180,8 +180,8 @@ private:
 };
 
 /// Infers the results that both ops have; the inputs before those of bytes are shared.
-ShapeResults inferAs(const OpDef &same, const OpDef &op, const Rule &rule,
-                     const ShapeQuery &query) {
+ShapeResults inferAlias(const OpDef &same, const OpDef &op, const ShapeRule &rule,
+                        const ShapeQuery &query) {
   std::vector<const KnownValue *> inputs;
   for (const ArgDef &arg : op.inputs()) {
     if (arg.type() == DType::UInt8)
@@ -193,7 +193,7 @@ ShapeResults inferAs(const OpDef &same, const OpDef &op, const Rule &rule,
       while (inputs.size() < query.numInputs())
         inputs.push_back(&query.input(inputs.size()));
   }
-  SameNode node(query, same);
+  AliasNode node(query, same);
   ShapeResults results = rule.infer(ShapeQuery(node, inputs));
   if (results.values.size() > node.numResults())
     results.values.resize(node.numResults());
@@ -201,11 +201,11 @@ ShapeResults inferAs(const OpDef &same, const OpDef &op, const Rule &rule,
 }
 
 ShapeResults inferByRule(const ShapeQuery &query) {
-  const Rule *rule = ruleOf(query.op());
-  const OpDef *op = lookupOp(query.op()), *same = op ? sameOp(*op) : nullptr;
+  const ShapeRule *rule = ruleOf(query.op());
+  const OpDef *op = lookupOp(query.op()), *same = op ? aliasedOp(*op) : nullptr;
   if (!rule)
     return {};
-  return same ? inferAs(*same, *op, *rule, query) : rule->infer(query);
+  return same ? inferAlias(*same, *op, *rule, query) : rule->infer(query);
 }
 
 template <typename T> Tensor tensorOf(DType type, const KnownValue &value) {

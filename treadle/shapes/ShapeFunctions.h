@@ -37,7 +37,7 @@ struct ShapeResults {
 };
 
 /// Returns an error for invalid input shapes: `input 1 is of shape [2], ...`.
-ShapeResults conflicting(std::string message);
+ShapeResults shapeError(std::string message);
 
 /// Returns the error `axis 3 is out of range for shape [2,4]; expected -2 to 1`.
 ShapeResults noSuchAxis(const Shape &shape, int64_t axis);
@@ -149,9 +149,9 @@ std::optional<Shape::Dims> integersOf(const ShapeQuery &query);
 KnownValue knownOf(const Tensor &tensor);
 
 /// The largest number of elements of a value that computes a shape or paddings.
-inline constexpr size_t mostIntegers = 1024;
+inline constexpr size_t maxShapeElements = 1024;
 
 /// The largest number of elements of a constant that is tracked.
-inline constexpr int64_t mostConstants = 1024;
+inline constexpr int64_t maxConstantElements = 1024;
 
 } // namespace treadle

@@ -3,7 +3,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/shapes/Signature.h"
-#include "treadle/shapes/TestNode.h"
+#include "treadle/testing/TestNode.h"
 
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST(ShapeFunctions, Windows) {
             "");
 }
 
-TEST(ShapeFunctions, OtherNamesOfAnOp) {
+TEST(ShapeFunctions, AliasesOfOps) {
   AttrMap attrs =
       ints({{"strides", std::vector<int64_t>{1, 2, 2, 1}}, {"padding", std::string("SAME")}});
   EXPECT_EQ(shapeOf("_MklNativeConv2D", {Shape{u, 7, 8, 3}, Shape{3, 3, 3, 5}}, attrs),
@@ -168,7 +168,7 @@ TEST(ShapeFunctions, Einsum) {
             (Shape{4, 7, 2}));
 }
 
-TEST(ShapeFunctions, QueuesGiveWhatTheyHold) {
+TEST(ShapeFunctions, DequeuedShapesAreTheQueues) {
   KnownValue queue(Shape::scalar(), {Shape{2}, Shape::scalar()});
   ShapeResults many = infer(TestNode("QueueDequeueManyV2", 2), {queue, scalar(5)});
   ASSERT_EQ(many.values.size(), 2u);

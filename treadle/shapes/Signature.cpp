@@ -138,11 +138,11 @@ ShapeResults Signature::infer(const ShapeQuery &query) const {
     const Operand &operand = nth(inputs, i);
     Bindings before = bindings;
     if (!bindings.bind(operand, query.shape(i)))
-      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(), ", expected ",
-                             before.describe(operand)));
+      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(), ", expected ",
+                            before.describe(operand)));
     if (operand.held && !bindings.bind(*operand.held, query.held(i)))
-      return conflicting(str("input ", i, " is a handle of a resource of shape ",
-                             query.held(i).text(), ", expected ", before.describe(*operand.held)));
+      return shapeError(str("input ", i, " is a handle of a resource of shape ",
+                            query.held(i).text(), ", expected ", before.describe(*operand.held)));
   }
   ShapeResults out;
   for (size_t i = 0; !outputs.empty() && i < query.numResults(); ++i) {

@@ -14,9 +14,9 @@ bool isCapital(char c) { return c >= 'A' && c <= 'Z'; }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// The unread part of the text, and whether it was valid so far.
-class Reader {
+class SignatureReader {
 public:
-  explicit Reader(std::string_view text) : text(text) {}
+  explicit SignatureReader(std::string_view text) : text(text) {}
 
   bool failed = false;
 
@@ -74,7 +74,7 @@ private:
   std::string_view text;
 };
 
-Item parseItem(Reader &in) {
+Item parseItem(SignatureReader &in) {
   char c = in.peek();
   if (in.consume('?'))
     return {};
@@ -105,7 +105,7 @@ Item parseItem(Reader &in) {
   return out;
 }
 
-Operand parseOperand(Reader &in) {
+Operand parseOperand(SignatureReader &in) {
   Operand out;
   const char *start = (in.peek(), in.at());
   if (in.consume('*')) {
@@ -138,7 +138,7 @@ Operand parseOperand(Reader &in) {
 }
 
 // Whether there is at most one variadic operand; with two, the end of the first would be ambiguous.
-bool isSound(const std::vector<Operand> &operands, bool isInput) {
+bool isUnambiguous(const std::vector<Operand> &operands, bool isInput) {
   for (size_t i = 0; i < operands.size(); ++i) {
     int sequences = 0;
     for (const Item &item : operands[i].items)
@@ -152,7 +152,7 @@ bool isSound(const std::vector<Operand> &operands, bool isInput) {
 } // namespace
 
 std::optional<Signature> Signature::parse(std::string_view text) {
-  Reader in(text);
+  SignatureReader in(text);
   Signature out;
   if (in.peek() != '-')
     do
@@ -164,7 +164,8 @@ std::optional<Signature> Signature::parse(std::string_view text) {
     do
       out.outputs.push_back(parseOperand(in));
     while (!in.failed && in.consume(','));
-  if (in.failed || !in.isAtEnd() || !isSound(out.inputs, true) || !isSound(out.outputs, false))
+  if (in.failed || !in.isAtEnd() || !isUnambiguous(out.inputs, true) ||
+      !isUnambiguous(out.outputs, false))
     return std::nullopt;
   return out;
 }

@@ -1,6 +1,6 @@
 #include "treadle/shapes/Signature.h"
 
-#include "treadle/shapes/TestNode.h"
+#include "treadle/testing/TestNode.h"
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(Signature, ConflictsNameTheInput) {
             "input 1 is of shape [3], expected [X] where X = [2]");
 }
 
-TEST(Signature, AnotherNumberOfInputsSaysNothing) {
+TEST(Signature, WrongNumberOfInputsIsUnknown) {
   EXPECT_TRUE(apply("X, X -> X", {Shape{1}}).values.empty());
   EXPECT_TRUE(apply("-> []", {Shape{1}}).values.empty());
 }

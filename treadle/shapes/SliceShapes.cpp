@@ -18,15 +18,15 @@ ShapeResults slice(const ShapeQuery &query) {
     return values && static_cast<int64_t>(values->size()) == rank;
   };
   if (size && !isOfRank(size))
-    return conflicting(
+    return shapeError(
         str("a size of ", size->size(), " elements doesn't match shape ", input.text()));
   Shape out = Shape::ofRank(rank);
   for (int64_t i = 0; size && i < rank; ++i) {
     int64_t first = isOfRank(begin) ? (*begin)[i] : Shape::unknown;
     int64_t end = dims::plus(first, (*size)[i]);
     if (dims::isKnown(end) && dims::isKnown(input.dim(i)) && (*size)[i] >= 0 && end > input.dim(i))
-      return conflicting(str("elements ", first, " to ", end, " of dimension ", i,
-                             " are out of range for shape ", input.text()));
+      return shapeError(str("elements ", first, " to ", end, " of dimension ", i,
+                            " are out of range for shape ", input.text()));
     out.setDim(i, (*size)[i] == -1 ? dims::minus(input.dim(i), first) : (*size)[i]);
   }
   return {out};
@@ -101,7 +101,7 @@ ShapeResults stridedSlice(const ShapeQuery &query) {
       ++taken;
   int64_t rest = input.rank() - taken;
   if (rest < 0)
-    return conflicting(
+    return shapeError(
         str("a slice of ", taken, " dimensions is out of range for shape ", input.text()));
   Shape::Dims dims;
   int64_t at = 0;
@@ -152,7 +152,7 @@ ShapeResults gatheredNd(const Shape &params, const Shape &indices) {
   if (!dims::isKnown(depth))
     return {};
   if (params.hasRank() && depth > params.rank())
-    return conflicting(
+    return shapeError(
         str("indices of ", depth, " elements are too long for shape ", params.text()));
   return {indices.take(-1) + params.drop(depth)};
 }
@@ -175,8 +175,8 @@ ShapeResults splitEvenly(const ShapeQuery &query) {
   if (axis && input.axis(*axis)) {
     int64_t dim = input.dim(*axis);
     if (parts > 0 && dims::isKnown(dim) && dim % parts)
-      return conflicting(str("dimension ", *axis, " of shape ", input.text(),
-                             " can't be split evenly into ", parts));
+      return shapeError(str("dimension ", *axis, " of shape ", input.text(),
+                            " can't be split evenly into ", parts));
     out = input.with(*axis, dims::exactly(dim, parts));
   } else if (parts == 1) {
     out = input;
@@ -210,14 +210,14 @@ ShapeResults topK(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t k = query.numInputs() > 1 ? query.dimFrom(1) : query.intAttr("k", Shape::unknown);
   if (dims::isKnown(k) && dims::isKnown(input.dim(-1)) && input.dim(-1) < k)
-    return conflicting(
+    return shapeError(
         str("the last dimension of shape ", input.text(), " has fewer than ", k, " elements"));
   Shape out = input.with(-1, k);
   return {out, out};
 }
 
 // Approximate top-k: without aggregation there may be more results.
-ShapeResults nearlyTopK(const ShapeQuery &query) {
+ShapeResults approximateTopK(const ShapeQuery &query) {
   bool isWhole = query.boolAttr("aggregate_to_topk", true);
   int64_t k = isWhole ? query.intAttr("k", Shape::unknown) : Shape::unknown;
   Shape out = query.shape(0).with(query.intAttr("reduction_dimension", -1), k);
@@ -287,7 +287,7 @@ const std::vector<ShapeEntry> &functions() {
       {"ResourceGatherNd", gatherNdFromVariable},
       {"Split", splitEvenly},
       {"SplitV", splitBySizes},
-      {"ApproxTopK", nearlyTopK},
+      {"ApproxTopK", approximateTopK},
       {"TopK", topK},
       {"TopKV2", topK},
       {"_TopK", topK},

@@ -51,12 +51,12 @@ ShapeResults sparseTimesDense(const ShapeQuery &query) {
   Shape left = query.shapeFrom(2);
   const Shape &right = query.shape(3);
   if ((left.hasRank() && left.rank() != 2) || (right.hasRank() && right.rank() != 2))
-    return conflicting("the operands aren't matrices");
+    return shapeError("the operands aren't matrices");
   bool a = query.boolAttr("adjoint_a"), b = query.boolAttr("adjoint_b");
   int64_t inner = left.dim(!a), rows = right.dim(b);
   if (dims::isKnown(inner) && dims::isKnown(rows) && inner != rows)
-    return conflicting(str("matrices of shapes ", left.text(), " and ", right.text(),
-                           " can't be multiplied: ", inner, " columns, ", rows, " rows"));
+    return shapeError(str("matrices of shapes ", left.text(), " and ", right.text(),
+                          " can't be multiplied: ", inner, " columns, ", rows, " rows"));
   return {Shape{left.dim(a), right.dim(!b)}};
 }
 

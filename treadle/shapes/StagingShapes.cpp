@@ -60,7 +60,7 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-ShapeResults passedOn(const ShapeQuery &query) {
+ShapeResults forwarded(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 0; i < std::min(query.numInputs(), query.numResults()); ++i)
     out.values.push_back(query.input(i));
@@ -70,8 +70,8 @@ ShapeResults passedOn(const ShapeQuery &query) {
 constexpr ShapeEntry functions[] = {
     {"Batch", batched},
     {"MapDefun", mapped},
-    {"_ArrayToList", passedOn},
-    {"_ListToArray", passedOn},
+    {"_ArrayToList", forwarded},
+    {"_ListToArray", forwarded},
 };
 
 } // namespace

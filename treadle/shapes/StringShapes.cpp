@@ -9,8 +9,8 @@ ShapeResults substring(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   std::optional<Shape> both = merge(query.shape(1), query.shape(2));
   if (!both)
-    return conflicting(str("positions of shape ", query.shape(1).text(), " and lengths of shape ",
-                           query.shape(2).text(), " don't match"));
+    return shapeError(str("positions of shape ", query.shape(1).text(), " and lengths of shape ",
+                          query.shape(2).text(), " don't match"));
   if (!input.hasRank() || !both->hasRank())
     return {both->isRank(0) ? input : Shape()};
   return {broadcast(input, *both).value_or(Shape())};

@@ -9,7 +9,7 @@ KnownValue listOf(const Shape &element) { return {Shape::scalar(), {element}}; }
 ShapeResults fromTensor(const ShapeQuery &query) {
   const Shape &tensor = query.shape(0);
   if (tensor.isRank(0))
-    return conflicting("a list can't be made from a scalar, which has no rows");
+    return shapeError("a list can't be made from a scalar, which has no rows");
   return {listOf(meet(query.shapeFrom(1), tensor.drop(1)))};
 }
 
@@ -27,8 +27,8 @@ ShapeResults split(const ShapeQuery &query) {
 // nothing about the others.
 ShapeResults put(const ShapeQuery &query, const Shape &element) {
   if (!merge(query.held(0), element))
-    return conflicting(str("an element of shape ", element.text(), " is stored in a list of ",
-                           query.held(0).text()));
+    return shapeError(str("an element of shape ", element.text(), " is stored in a list of ",
+                          query.held(0).text()));
   return {KnownValue(Shape::scalar(), query.input(0).held)};
 }
 

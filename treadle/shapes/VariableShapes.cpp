@@ -17,7 +17,7 @@ ShapeResults assign(const ShapeQuery &query) {
     return {query.shape(1)};
   std::optional<Shape> both = merge(query.shape(0), query.shape(1));
   if (!both)
-    return conflicting(
+    return shapeError(
         str("a variable of shape ", query.shape(0).text(), " is assigned ", query.shape(1).text()));
   return {*both};
 }
@@ -94,7 +94,7 @@ const std::vector<SignatureEntry> &signatures() {
 // An assigned value must have the variable's shape, unless the shape may change.
 ShapeResults assignByHandle(const ShapeQuery &query) {
   if (query.boolAttr("validate_shape") && !merge(query.held(0), query.shape(1)))
-    return conflicting(
+    return shapeError(
         str("a variable of shape ", query.held(0).text(), " is assigned ", query.shape(1).text()));
   return {};
 }

@@ -5,22 +5,22 @@ namespace treadle {
 namespace {
 
 /// Positions of the dimensions of an image with two or three spatial dimensions.
-struct Layout {
+struct ImageLayout {
   int64_t rank = 4, channel = 3, firstSpatial = 1;
 
   int64_t spatial() const { return rank - 2; }
 };
 
-std::optional<Layout> layoutOf(const ShapeQuery &query, std::string_view otherwise = "NHWC") {
+std::optional<ImageLayout> layoutOf(const ShapeQuery &query, std::string_view otherwise = "NHWC") {
   std::string format = query.textAttr("data_format", otherwise);
   if (format == "NHWC")
-    return Layout{4, 3, 1};
+    return ImageLayout{4, 3, 1};
   if (format == "NCHW")
-    return Layout{4, 1, 2};
+    return ImageLayout{4, 1, 2};
   if (format == "NDHWC")
-    return Layout{5, 4, 1};
+    return ImageLayout{5, 4, 1};
   if (format == "NCDHW")
-    return Layout{5, 1, 2};
+    return ImageLayout{5, 1, 2};
   return std::nullopt;
 }
 
@@ -52,13 +52,13 @@ int64_t windows(const ShapeQuery &query, int64_t size, int64_t window, int64_t s
 }
 
 /// An image with `channels` and with windows over its spatial dimensions.
-ShapeResults overWindows(const ShapeQuery &query, const Layout &layout,
+ShapeResults overWindows(const ShapeQuery &query, const ImageLayout &layout,
                          std::span<const int64_t> window, int64_t channels,
                          std::span<const int64_t> strides) {
   const Shape &input = query.shape(0);
   std::vector<int64_t> dilations = query.intsAttr("dilations");
   if (input.hasRank() && input.rank() != layout.rank)
-    return conflicting(
+    return shapeError(
         str("input 0 is of shape ", input.text(), ", expected ", layout.rank, " dimensions"));
   Shape out = Shape::ofRank(layout.rank);
   out.setDim(0, input.dim(0));
@@ -81,14 +81,15 @@ Shape windowFirst(const Shape &filter) {
   return turned;
 }
 
-template <bool isDepthwise> ShapeResults convolve(const ShapeQuery &query, const Layout &layout) {
+template <bool isDepthwise>
+ShapeResults convolve(const ShapeQuery &query, const ImageLayout &layout) {
   const Shape &input = query.shape(0);
   Shape filter = query.shape(1);
   if (filter.hasRank() && filter.rank() == layout.rank &&
       query.textAttr("filter_format", "HWIO") == "OIHW")
     filter = windowFirst(filter);
   if (filter.hasRank() && filter.rank() != layout.rank)
-    return conflicting(
+    return shapeError(
         str("the filter is of shape ", filter.text(), ", expected ", layout.rank, " dimensions"));
   int64_t channels = filter.dim(-1), given = input.dim(layout.channel), taken = filter.dim(-2);
   if (isDepthwise)
@@ -96,9 +97,9 @@ template <bool isDepthwise> ShapeResults convolve(const ShapeQuery &query, const
   bool fit = !dims::isKnown(given) || !dims::isKnown(taken) ||
              (isDepthwise ? given == taken : taken > 0 && given % taken == 0);
   if (input.isRank(layout.rank) && !fit)
-    return conflicting(str("an input of shape ", input.text(), " has ", given,
-                           " channels, but the filter of shape ", filter.text(), " expects ",
-                           taken));
+    return shapeError(str("an input of shape ", input.text(), " has ", given,
+                          " channels, but the filter of shape ", filter.text(), " expects ",
+                          taken));
   std::vector<int64_t> window;
   for (int64_t i = 0; i < layout.spatial(); ++i)
     window.push_back(filter.dim(i));
@@ -106,12 +107,12 @@ template <bool isDepthwise> ShapeResults convolve(const ShapeQuery &query, const
 }
 
 template <bool isDepthwise> ShapeResults convolution(const ShapeQuery &query) {
-  std::optional<Layout> layout = layoutOf(query);
+  std::optional<ImageLayout> layout = layoutOf(query);
   return layout ? convolve<isDepthwise>(query, *layout) : ShapeResults();
 }
 
 ShapeResults volumeConvolution(const ShapeQuery &query) {
-  std::optional<Layout> layout = layoutOf(query, "NDHWC");
+  std::optional<ImageLayout> layout = layoutOf(query, "NDHWC");
   return layout ? convolve<false>(query, *layout) : ShapeResults();
 }
 
@@ -136,7 +137,7 @@ ShapeResults anyConvolution(const ShapeQuery &query) {
   return {out};
 }
 
-ShapeResults poolOf(const ShapeQuery &query, const std::optional<Layout> &layout,
+ShapeResults poolOf(const ShapeQuery &query, const std::optional<ImageLayout> &layout,
                     const std::vector<int64_t> &window, const std::vector<int64_t> &strides) {
   if (!layout || static_cast<int64_t>(window.size()) != layout->rank || window[0] != 1)
     return {};
@@ -201,7 +202,7 @@ int64_t channelsOf(const ShapeQuery &query, const Shape &input) {
 
 /// Fills in the number of channels.
 Shape withChannels(const ShapeQuery &query, const Shape &input, int64_t channels) {
-  std::optional<Layout> layout = layoutOf(query);
+  std::optional<ImageLayout> layout = layoutOf(query);
   if (!layout || (input.hasRank() && input.rank() != layout->rank))
     return input;
   return meet(input, Shape::ofRank(layout->rank)).with(layout->channel, channels);
@@ -229,8 +230,8 @@ ShapeResults biasAdd(const ShapeQuery &query) {
   const Shape &input = query.shape(0), &bias = query.shape(1);
   int64_t channels = channelsOf(query, input);
   if (dims::isKnown(channels) && dims::isKnown(bias.dim(0)) && channels != bias.dim(0))
-    return conflicting(str("a bias of shape ", bias.text(), " doesn't match an input of shape ",
-                           input.text(), " with ", channels, " channels"));
+    return shapeError(str("a bias of shape ", bias.text(), " doesn't match an input of shape ",
+                          input.text(), " with ", channels, " channels"));
   if (!input.hasRank())
     return {};
   bool isFirst = query.textAttr("data_format", "NHWC").starts_with("NC");
@@ -246,8 +247,8 @@ ShapeResults crossEntropy(const ShapeQuery &query) {
   auto matrix = [&](size_t i) { return meet(Shape::ofRank(2), query.shape(i)); };
   std::optional<Shape> both = broadcast(matrix(0), matrix(1));
   if (!both)
-    return conflicting(str("logits of shape ", query.shape(0).text(), " and labels of shape ",
-                           query.shape(1).text(), " can't be broadcast to each other"));
+    return shapeError(str("logits of shape ", query.shape(0).text(), " and labels of shape ",
+                          query.shape(1).text(), " can't be broadcast to each other"));
   return {Shape{both->dim(0)}, *both};
 }
 

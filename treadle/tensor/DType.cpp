@@ -11,14 +11,14 @@ namespace {
 
 enum Kind : uint8_t { None, Floating, Signed, Unsigned, Complex, Other };
 
-struct Row {
+struct DTypeInfo {
   std::string_view name;
   std::string_view shortName;
   uint8_t size;
   Kind kind;
 };
 
-constexpr std::array<Row, numDTypes> rows = {{
+constexpr std::array<DTypeInfo, numDTypes> dtypeInfos = {{
     {"invalid", "invalid", 0, None},
     {"float32", "f32", 4, Floating},
     {"float64", "f64", 8, Floating},
@@ -55,26 +55,28 @@ constexpr std::array<Row, numDTypes> rows = {{
 }};
 
 // Returns the entry of Invalid for a number outside the table, which a file may hold.
-const Row &row(DType dtype) {
+const DTypeInfo &infoOf(DType dtype) {
   auto number = static_cast<size_t>(dtype);
-  return rows[number < rows.size() ? number : 0];
+  return dtypeInfos[number < dtypeInfos.size() ? number : 0];
 }
 
 } // namespace
 
-size_t dtypeSize(DType dtype) { return row(dtype).size; }
+size_t dtypeSize(DType dtype) { return infoOf(dtype).size; }
 
-std::string_view dtypeName(DType dtype) { return row(dtype).name; }
+std::string_view dtypeName(DType dtype) { return infoOf(dtype).name; }
 
 std::optional<DType> dtypeFromName(std::string_view name) {
-  for (size_t i = 1; i < rows.size(); ++i)
-    if (rows[i].name == name || rows[i].shortName == name)
+  for (size_t i = 1; i < dtypeInfos.size(); ++i)
+    if (dtypeInfos[i].name == name || dtypeInfos[i].shortName == name)
       return static_cast<DType>(i);
   return std::nullopt;
 }
 
-bool isFloating(DType dtype) { return row(dtype).kind == Floating; }
-bool isComplex(DType dtype) { return row(dtype).kind == Complex; }
-bool isInteger(DType dtype) { return row(dtype).kind == Signed || row(dtype).kind == Unsigned; }
+bool isFloating(DType dtype) { return infoOf(dtype).kind == Floating; }
+bool isComplex(DType dtype) { return infoOf(dtype).kind == Complex; }
+bool isInteger(DType dtype) {
+  return infoOf(dtype).kind == Signed || infoOf(dtype).kind == Unsigned;
+}
 
 } // namespace treadle

@@ -80,10 +80,10 @@ private:
 
 /// Charges the heap memory of the elements of new string tensors to the budget that their blocks
 /// were charged to. Returns ResourceExhausted if that has too little left.
-Expected<void> chargeTexts(std::span<const Tensor> made);
+Expected<void> chargeStringMemory(std::span<const Tensor> made);
 
 /// Whether any of the tensors is a string tensor.
-inline bool holdTexts(std::span<const Tensor> tensors) {
+inline bool containStrings(std::span<const Tensor> tensors) {
   for (const Tensor &tensor : tensors)
     if (tensor && tensor.dtype() == DType::String) [[unlikely]]
       return true;

@@ -1,7 +1,7 @@
 #include "treadle/tensor/MemoryBudget.h"
 
-#include "treadle/tensor/KeptMemory.h"
-#include "treadle/tensor/TestExpected.h"
+#include "treadle/tensor/BudgetedMemory.h"
+#include "treadle/testing/TestExpected.h"
 
 #include <memory>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace treadle {
 namespace {
 
-TEST(MemoryBudget, CountsWhatIsMadeWhileItIsOpen) {
+TEST(MemoryBudget, CountsAllocationsWhileOpen) {
   MemoryBudget budget(1 << 20);
   Tensor before = *Tensor::make(DType::Float32, {1000});
   EXPECT_EQ(budget.used(), 0);
@@ -30,7 +30,7 @@ TEST(MemoryBudget, RefusesMoreThanItsLimit) {
   MemoryBudget budget(10000);
   MemoryBudget::Scope open(&budget.get());
   Tensor first = *Tensor::make(DType::UInt8, {6000});
-  EXPECT_FAILS(Tensor::make(DType::UInt8, {6000}), ResourceExhausted, "of the 10000");
+  EXPECT_FAILS(Tensor::make(DType::UInt8, {6000}), ResourceExhausted, "limit of 10000 bytes");
   first.reset();
   EXPECT_TRUE(Tensor::make(DType::UInt8, {6000}));
 }
@@ -48,7 +48,7 @@ TEST(MemoryBudget, RefusesManySmallOnes) {
   EXPECT_LT(kept.size(), 2500);
 }
 
-TEST(MemoryBudget, WhatIsFreedLateAndElsewhereComesBack) {
+TEST(MemoryBudget, LateFreesAreCredited) {
   Tensor late;
   {
     MemoryBudget budget(1 << 20);
@@ -71,12 +71,12 @@ TEST(MemoryBudget, CountsTexts) {
   Tensor texts = *Tensor::make(DType::String, {2});
   int64_t empty = budget.used();
   texts.data<std::string>()[1] = std::string(50000, 'x');
-  EXPECT_TRUE(chargeTexts({&texts, 1}));
+  EXPECT_TRUE(chargeStringMemory({&texts, 1}));
   EXPECT_GE(budget.used() - empty, 50000);
-  EXPECT_TRUE(chargeTexts({&texts, 1}));
+  EXPECT_TRUE(chargeStringMemory({&texts, 1}));
   EXPECT_LT(budget.used() - empty, 51000);
   texts.data<std::string>()[0] = std::string(60000, 'x');
-  EXPECT_FAILS(chargeTexts({&texts, 1}), ResourceExhausted, "texts");
+  EXPECT_FAILS(chargeStringMemory({&texts, 1}), ResourceExhausted, "strings of");
   texts.reset();
   EXPECT_EQ(budget.used(), 0);
 }
@@ -93,7 +93,7 @@ TEST(MemoryBudget, ScopesNest) {
   EXPECT_EQ(MemoryBudget::opened(), &outer.get());
 }
 
-TEST(KeptMemory, CountsToTheBudgetThatTheShareWasMadeIn) {
+TEST(KeptMemory, ChargesTheBudgetOfTheShare) {
   MemoryBudget budget(100000);
   {
     std::optional<MemoryBudget::Scope> open(&budget.get());
@@ -101,9 +101,9 @@ TEST(KeptMemory, CountsToTheBudgetThatTheShareWasMadeIn) {
     open.reset();
     int64_t empty = budget.used();
     EXPECT_GT(empty, 0);
-    KeptVector<int64_t> numbers(1000, share);
+    BudgetedVector<int64_t> numbers(1000, share);
     EXPECT_EQ(budget.used(), empty + 8000);
-    KeptString text(5000, 'x', share);
+    BudgetedString text(5000, 'x', share);
     EXPECT_GE(budget.used(), empty + 13000);
     EXPECT_EQ(text.size(), 5000);
     MemoryCharge charge(share, 500), moved = std::move(charge);
@@ -119,12 +119,12 @@ TEST(KeptMemory, CountsNowhereWithoutABudget) {
   MemoryBudget budget(1000);
   MemoryShare share;
   MemoryBudget::Scope open(&budget.get());
-  KeptVector<int64_t> numbers(1000, share);
+  BudgetedVector<int64_t> numbers(1000, share);
   EXPECT_EQ(budget.used(), 0);
 }
 
 TEST(KeptMemory, OutlivesTheBudget) {
-  std::optional<KeptVector<char>> bytes;
+  std::optional<BudgetedVector<char>> bytes;
   std::unique_ptr<MemoryShare> share;
   {
     MemoryBudget budget(1000);
@@ -137,7 +137,7 @@ TEST(KeptMemory, OutlivesTheBudget) {
   bytes.reset();
 }
 
-TEST(KeptMemory, SaysWhatIsMissing) {
+TEST(KeptMemory, ReportsExhaustedBudget) {
   EXPECT_EQ(memoryError(OverBudget(8, 1000)).message,
             "8 bytes are more than is left of the session's memory limit of 1000 bytes");
   EXPECT_EQ(memoryError(std::bad_alloc()).message, "out of memory");

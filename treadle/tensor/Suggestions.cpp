@@ -24,7 +24,7 @@ static size_t editDistance(std::string_view a, std::string_view b) {
 
 /// Whether `shorter` is a suffix or prefix of `longer` at a separator: `kernel` of `dense/kernel`,
 /// `ids` of `input_ids`, `serving` of `serving_default`.
-static bool isWholePart(std::string_view longer, std::string_view shorter) {
+static bool isAffix(std::string_view longer, std::string_view shorter) {
   if (shorter.empty() || longer.size() <= shorter.size())
     return false;
   char before = longer[longer.size() - shorter.size() - 1], after = longer[shorter.size()];
@@ -34,7 +34,7 @@ static bool isWholePart(std::string_view longer, std::string_view shorter) {
 
 /// Returns the edit distance, or some number above `limit` if it exceeds `limit`.
 static size_t distance(std::string_view name, std::string_view candidate, size_t limit) {
-  if (isWholePart(candidate, name) || isWholePart(name, candidate))
+  if (isAffix(candidate, name) || isAffix(name, candidate))
     return limit;
   if (name.size() > candidate.size() + limit || candidate.size() > name.size() + limit)
     return limit + 1;
@@ -42,7 +42,7 @@ static size_t distance(std::string_view name, std::string_view candidate, size_t
 }
 
 std::string didYouMean(std::string_view name, std::span<const std::string_view> candidates) {
-  constexpr size_t mostNamed = 3;
+  constexpr size_t maxNamed = 3;
   const size_t limit = std::max<size_t>(2, name.size() / 3);
   size_t best = limit;
   std::vector<std::string_view> near;
@@ -58,7 +58,7 @@ std::string didYouMean(std::string_view name, std::span<const std::string_view> 
   if (near.empty())
     return "";
   std::sort(near.begin(), near.end());
-  near.resize(std::min(near.size(), mostNamed));
+  near.resize(std::min(near.size(), maxNamed));
   std::string text;
   for (std::string_view candidate : near)
     text += str(text.empty() ? " (did you mean '" : " or '", candidate, "'");

@@ -18,7 +18,7 @@ TEST(Suggestions, NameTheNearest) {
   EXPECT_EQ(suggested("x", {"d", "c", "b", "a"}), " (did you mean 'a' or 'b' or 'c'?)");
 }
 
-TEST(Suggestions, NameNothingThatIsFar) {
+TEST(Suggestions, IgnoreDistantNames) {
   EXPECT_EQ(suggested("inputs", {"probabilities", "abc"}), "");
   EXPECT_EQ(suggested("abcd", {"abcdefg"}), "");
   EXPECT_EQ(suggested("abcdefghi", {"abcdef"}), " (did you mean 'abcdef'?)");

@@ -2,9 +2,9 @@
 // blocks, and the system allocator.
 #include "treadle/tensor/Tensor.h"
 
+#include "treadle/tensor/MappedTensor.h"
 #include "treadle/tensor/MemoryBudget.h"
 #include "treadle/tensor/Resource.h"
-#include "treadle/tensor/TensorInFile.h"
 #include "treadle/tensor/ThreadSlots.h"
 #include "treadle/tensor/Trim.h"
 
@@ -49,7 +49,7 @@ constexpr size_t classBytes(int k) { return size_t{64} << k; }
 class Pool {
 public:
   ~Pool() {
-    isGone = true;
+    isDestroyed = true;
     for (auto &list : lists)
       for (FreeBlock *b = list.head; b;)
         std::free(std::exchange(b, b->next));
@@ -84,7 +84,7 @@ public:
     return p;
   }
   // Set once this thread's pool was destroyed; later frees go to the system.
-  static thread_local bool isGone;
+  static thread_local bool isDestroyed;
 
 private:
   struct List {
@@ -94,7 +94,7 @@ private:
   List lists[numClasses];
 };
 
-thread_local bool Pool::isGone = false;
+thread_local bool Pool::isDestroyed = false;
 thread_local Pool pool;
 
 int64_t physicalMemory() {
@@ -122,12 +122,12 @@ public:
     --count;
     return data;
   }
-  /// Caches a block, or frees it if it is larger than `mostBytes`. Evicts the oldest blocks.
-  void put(void *data, size_t mostBytes) {
+  /// Caches a block, or frees it if it is larger than `maxBytes`. Evicts the oldest blocks.
+  void put(void *data, size_t maxBytes) {
     size_t bytes = malloc_usable_size(data);
-    if (bytes > mostBytes)
+    if (bytes > maxBytes)
       return std::free(data);
-    while (count && (count == mostBlocks || kept + bytes > mostBytes))
+    while (count && (count == maxBlocks || kept + bytes > maxBytes))
       freeOldest();
     blocks[count++] = {data, bytes};
     kept += bytes;
@@ -141,7 +141,7 @@ public:
   }
 
 private:
-  static constexpr int mostBlocks = 64;
+  static constexpr int maxBlocks = 64;
   struct Block {
     void *data;
     size_t bytes;
@@ -154,7 +154,7 @@ private:
     --count;
   }
 
-  Block blocks[mostBlocks] = {};
+  Block blocks[maxBlocks] = {};
   int count = 0;
   size_t kept = 0;
 };
@@ -163,7 +163,7 @@ private:
 class LargeMemory {
 public:
   /// The process's instance. Never destroyed, since tensors may outlive any static object.
-  static LargeMemory &ofProcess() {
+  static LargeMemory &global() {
     static auto *memory = new LargeMemory;
     return *memory;
   }
@@ -179,13 +179,13 @@ public:
     return nullptr;
   }
   void put(void *data) {
-    static const size_t mostBytes =
-        std::max<size_t>(leastLimit, static_cast<size_t>(physicalMemory()) / 32);
+    static const size_t maxBytes =
+        std::max<size_t>(minLimit, static_cast<size_t>(physicalMemory()) / 32);
     int number = threadNumber(), known = numThreads.load(std::memory_order_relaxed);
     while (known <= number &&
            !numThreads.compare_exchange_weak(known, number + 1, std::memory_order_relaxed))
       ;
-    threads.take(number)->blocks.put(data, mostBytes / static_cast<size_t>(std::max(known, 1)));
+    threads.take(number)->blocks.put(data, maxBytes / static_cast<size_t>(std::max(known, 1)));
   }
 
   size_t trim() {
@@ -199,55 +199,55 @@ public:
   void count(int64_t bytes) {
     auto own = threads.take();
     own->live += bytes;
-    own->untold += bytes;
-    if (std::abs(own->untold) > mostUntold)
-      told.fetch_add(std::exchange(own->untold, 0), std::memory_order_relaxed);
+    own->unflushedLive += bytes;
+    if (std::abs(own->unflushedLive) > maxUnflushed)
+      flushedLive.fetch_add(std::exchange(own->unflushedLive, 0), std::memory_order_relaxed);
   }
   /// Returns the live bytes. Exact if no tensor is made or freed meanwhile.
   int64_t live() const {
     int64_t sum = 0;
-    threads.forEach([&](const OfThread &thread) { sum += thread.live; });
+    threads.forEach([&](const ThreadState &thread) { sum += thread.live; });
     return sum;
   }
-  /// Returns the live bytes but for up to `mostUntold` of each thread, in one load.
-  int64_t liveAbout() const { return told.load(std::memory_order_relaxed); }
+  /// Returns the live bytes but for up to `maxUnflushed` of each thread, in one load.
+  int64_t approximateLive() const { return flushedLive.load(std::memory_order_relaxed); }
 
 private:
-  static constexpr size_t leastLimit = 48 << 20;
-  static constexpr int64_t mostUntold = 64 << 20;
-  struct OfThread {
+  static constexpr size_t minLimit = 48 << 20;
+  static constexpr int64_t maxUnflushed = 64 << 20;
+  struct ThreadState {
     LargeBlocks blocks;
-    int64_t live = 0;   // negative if this thread frees what others made
-    int64_t untold = 0; // the part of `live` that `told` doesn't include
+    int64_t live = 0;          // negative if this thread frees what others made
+    int64_t unflushedLive = 0; // the part of `live` that `flushedLive` doesn't include
   };
 
-  ThreadSlots<OfThread> threads;
-  alignas(64) std::atomic<int64_t> told{0};
+  ThreadSlots<ThreadState> threads;
+  alignas(64) std::atomic<int64_t> flushedLive{0};
   std::atomic<int> numThreads{0}; // threads with numbers below it may have blocks
 };
 
-void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
+void *allocateMemory(size_t bytes, uint8_t &sizeClass) {
 #if TREADLE_POOL
   int k = bytes <= 64 ? 0 : std::bit_width(bytes - 1) - 6;
-  if (k < numClasses && !Pool::isGone) {
+  if (k < numClasses && !Pool::isDestroyed) {
     sizeClass = static_cast<uint8_t>(k);
     return pool.allocate(k);
   }
 #endif
   sizeClass = systemClass;
 #if TREADLE_POOL
-  if (void *kept = LargeMemory::ofProcess().take(bytes))
+  if (void *kept = LargeMemory::global().take(bytes))
     return kept;
 #endif
   return Pool::systemAllocate(bytes);
 }
 
-void poolFree(void *p, uint8_t sizeClass) {
+void freeMemory(void *p, uint8_t sizeClass) {
 #if TREADLE_POOL
   if (sizeClass == systemClass)
-    return LargeMemory::ofProcess().put(p);
+    return LargeMemory::global().put(p);
 #endif
-  if (sizeClass == systemClass || Pool::isGone)
+  if (sizeClass == systemClass || Pool::isDestroyed)
     return std::free(p);
   pool.free(p, sizeClass);
 }
@@ -255,12 +255,14 @@ void poolFree(void *p, uint8_t sizeClass) {
 // --- blocks ------------------------------------------------------------------------------------
 
 /// The charge of a block to a budget, stored after its dimensions.
-struct Debt {
+struct BudgetCharge {
   MemoryBudget::Account *account;
   int64_t bytes;
   int64_t texts; // the part of `bytes` that the strings' heap memory takes
 
-  static Debt &of(TensorBlock *b) { return *reinterpret_cast<Debt *>(b->dims + b->rank); }
+  static BudgetCharge &of(TensorBlock *b) {
+    return *reinterpret_cast<BudgetCharge *>(b->dims + b->rank);
+  }
 };
 
 size_t headerBytes(size_t rank, size_t payload) {
@@ -273,11 +275,11 @@ TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   size_t header = headerBytes(dims.size(), payload);
   MemoryBudget::Account *account = MemoryBudget::opened();
   if (account) [[unlikely]] {
-    header = headerBytes(dims.size() + sizeof(Debt) / sizeof(int64_t), payload);
+    header = headerBytes(dims.size() + sizeof(BudgetCharge) / sizeof(int64_t), payload);
     account->takeOrThrow(static_cast<int64_t>(header + payload));
   }
   uint8_t sizeClass;
-  auto *b = static_cast<TensorBlock *>(poolAllocate(header + payload, sizeClass));
+  auto *b = static_cast<TensorBlock *>(allocateMemory(header + payload, sizeClass));
   new (&b->references) std::atomic<uint32_t>(1);
   b->dtype = dtype;
   b->rank = static_cast<uint8_t>(dims.size());
@@ -289,8 +291,8 @@ TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   std::copy(dims.begin(), dims.end(), b->dims);
   if (account) [[unlikely]] {
     b->sizeClass |= isCharged;
-    Debt::of(b) = {account, static_cast<int64_t>(header + payload),
-                   dtype == DType::String ? static_cast<int64_t>(payload) : 0};
+    BudgetCharge::of(b) = {account, static_cast<int64_t>(header + payload),
+                           dtype == DType::String ? static_cast<int64_t>(payload) : 0};
   }
   return b;
 }
@@ -367,7 +369,7 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
     return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims),
                                         " needs more bytes than 64 bits can count"));
   if (payload > static_cast<int64_t>(largeBytes)) {
-    if (payload > physicalMemory() - LargeMemory::ofProcess().liveAbout())
+    if (payload > physicalMemory() - LargeMemory::global().approximateLive())
       return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
                                           payload,
                                           " bytes, more than the free memory of this machine"));
@@ -384,7 +386,7 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
                                         " needs ", payload, " bytes"));
   }
   if (payload > static_cast<int64_t>(largeBytes))
-    LargeMemory::ofProcess().count(payload);
+    LargeMemory::global().count(payload);
   if (!isPlain(dtype))
     constructElements(b);
   return Tensor(b);
@@ -413,14 +415,14 @@ Tensor Tensor::external(DType dtype, Dims dims, void *data, std::function<void()
   return Tensor(b);
 }
 
-Tensor tensorInFile(DType dtype, Dims dims, std::shared_ptr<void> elements) {
+Tensor mappedTensor(DType dtype, Dims dims, std::shared_ptr<void> elements) {
   void *data = elements.get();
   Tensor tensor = Tensor::external(dtype, dims, data, [kept = std::move(elements)] {});
   tensor.get()->owner->isRef = fileOwner;
   return tensor;
 }
 
-bool isInFile(const Tensor &tensor) {
+bool isMappedTensor(const Tensor &tensor) {
   const TensorBlock *owner = tensor.get()->owner;
   return owner && owner->isRef == fileOwner;
 }
@@ -468,12 +470,12 @@ Expected<Tensor> Tensor::clone() const {
 }
 
 int64_t trimTensorMemory() {
-  size_t bytes = LargeMemory::ofProcess().trim();
+  size_t bytes = LargeMemory::global().trim();
   malloc_trim(0);
   return static_cast<int64_t>(bytes);
 }
 
-int64_t Tensor::liveBytes() { return LargeMemory::ofProcess().live(); }
+int64_t Tensor::liveBytes() { return LargeMemory::global().live(); }
 
 void Tensor::freeBlock(TensorBlock *b) {
   if (TensorBlock *owner = b->owner) {
@@ -500,16 +502,16 @@ void Tensor::freeBlock(TensorBlock *b) {
     default: {
       int64_t payload = b->count * static_cast<int64_t>(dtypeSize(b->dtype));
       if (payload > static_cast<int64_t>(largeBytes)) [[unlikely]]
-        LargeMemory::ofProcess().count(-payload);
+        LargeMemory::global().count(-payload);
     }
     }
   }
   if (b->sizeClass & isCharged) [[unlikely]] {
-    Debt debt = Debt::of(b);
-    poolFree(b, b->sizeClass & ~isCharged);
+    BudgetCharge debt = BudgetCharge::of(b);
+    freeMemory(b, b->sizeClass & ~isCharged);
     return debt.account->give(debt.bytes);
   }
-  poolFree(b, b->sizeClass);
+  freeMemory(b, b->sizeClass);
 }
 
 // --- budgets -----------------------------------------------------------------------------------
@@ -547,7 +549,7 @@ int64_t heapBytes(const std::string &text) {
 
 } // namespace
 
-Expected<void> chargeTexts(std::span<const Tensor> made) {
+Expected<void> chargeStringMemory(std::span<const Tensor> made) {
   for (const Tensor &tensor : made) {
     if (!tensor || tensor.dtype() != DType::String || tensor.isRef())
       continue;
@@ -558,7 +560,7 @@ Expected<void> chargeTexts(std::span<const Tensor> made) {
     int64_t bytes = b->count * static_cast<int64_t>(sizeof(std::string));
     for (const std::string &text : tensor.values<std::string>())
       bytes += heapBytes(text);
-    Debt &debt = Debt::of(b);
+    BudgetCharge &debt = BudgetCharge::of(b);
     int64_t more = bytes - debt.texts;
     if (more > 0 && !debt.account->take(more))
       return Unexpected(resourceExhausted(

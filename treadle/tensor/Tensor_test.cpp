@@ -50,7 +50,7 @@ TEST(Tensor, ImpossibleShapesAreErrors) {
   EXPECT_EQ(codeOf(DType::Int32, std::vector<int64_t>(254, 1)), Code::Ok);
 }
 
-TEST(Tensor, CountOfElementsKnowsZeroBesideOverflow) {
+TEST(Tensor, CountHandlesZeroAndOverflow) {
   constexpr int64_t big = int64_t{1} << 40;
   EXPECT_EQ(countElements(std::vector<int64_t>{}), 1);
   EXPECT_EQ(countElements(std::vector<int64_t>{3, 0, 5}), 0);
@@ -176,7 +176,7 @@ TEST(Tensor, LargeBlocksAreNotWastedOnMuchSmallerTensors) {
   EXPECT_NE(quarter.raw(), first);
 }
 
-TEST(Tensor, TheLargeBlockThatWasFreedLastIsUsedFirst) {
+TEST(Tensor, LastFreedLargeBlockIsReusedFirst) {
   constexpr int64_t count = 2 << 20;
   Tensor fitting = *Tensor::make(DType::Float32, {count / 2});
   Tensor larger = *Tensor::make(DType::Float32, {count});

@@ -6,7 +6,7 @@
 namespace treadle {
 namespace {
 
-static_assert(maxThreadNumbers == 64, "a number is a bit of a word");
+static_assert(maxThreadSlots == 64, "a number is a bit of a word");
 
 class ThreadNumbers {
 public:
@@ -15,9 +15,9 @@ public:
     uint64_t old = taken.load(std::memory_order_relaxed);
     for (;;) {
       int number = std::countr_one(old);
-      isOwn = number < maxThreadNumbers;
+      isOwn = number < maxThreadSlots;
       if (!isOwn)
-        return next.fetch_add(1, std::memory_order_relaxed) % maxThreadNumbers;
+        return next.fetch_add(1, std::memory_order_relaxed) % maxThreadSlots;
       if (taken.compare_exchange_weak(old, old | uint64_t{1} << number, std::memory_order_relaxed))
         return number;
     }
@@ -34,9 +34,9 @@ private:
 constinit ThreadNumbers numbers;
 
 /// Frees the thread's number when the thread ends.
-struct OwnNumber {
-  OwnNumber() : number(numbers.take(isOwn)) {}
-  ~OwnNumber() {
+struct ThreadNumberOwner {
+  ThreadNumberOwner() : number(numbers.take(isOwn)) {}
+  ~ThreadNumberOwner() {
     if (isOwn)
       numbers.giveBack(number);
   }
@@ -51,7 +51,7 @@ int threadNumber() {
   // threads may then have the same number for a moment, which slots allow.
   thread_local constinit int number = -1;
   if (number < 0) [[unlikely]] {
-    thread_local OwnNumber own;
+    thread_local ThreadNumberOwner own;
     number = own.number;
   }
   return number;

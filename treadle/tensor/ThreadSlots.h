@@ -10,10 +10,10 @@
 namespace treadle {
 
 /// Number of threads that have slots of their own; further threads share them.
-constexpr int maxThreadNumbers = 64;
+constexpr int maxThreadSlots = 64;
 
-/// Returns a number of this thread below `maxThreadNumbers`. Threads that are alive at the same
-/// time have different numbers, unless there are more than `maxThreadNumbers` of them.
+/// Returns a number of this thread below `maxThreadSlots`. Threads that are alive at the same
+/// time have different numbers, unless there are more than `maxThreadSlots` of them.
 int threadNumber();
 
 /// One T for each thread number, created at its first use, on cache lines of its own. A slot is
@@ -47,7 +47,7 @@ public:
   ThreadSlots &operator=(const ThreadSlots &) = delete;
   ~ThreadSlots() {
     Table *all = table.load(std::memory_order_relaxed);
-    for (int i = 0; all && i < maxThreadNumbers; ++i)
+    for (int i = 0; all && i < maxThreadSlots; ++i)
       delete all->slots[i].load(std::memory_order_relaxed);
     delete all;
   }
@@ -64,18 +64,18 @@ public:
   /// Visits all slots that exist, holding one at a time.
   template <typename Visit> void forEach(Visit &&visit) const {
     Table *all = table.load(std::memory_order_acquire);
-    for (int i = 0; all && i < maxThreadNumbers; ++i)
+    for (int i = 0; all && i < maxThreadSlots; ++i)
       if (Slot *slot = all->slots[i].load(std::memory_order_acquire))
         visit(*wait(*slot));
   }
 
 private:
   struct Table {
-    std::atomic<Slot *> slots[maxThreadNumbers] = {};
+    std::atomic<Slot *> slots[maxThreadSlots] = {};
   };
 
   /// Returns the object in `place`; makes it if there is none.
-  template <typename Made> static Made &made(std::atomic<Made *> &place) {
+  template <typename Made> static Made &getOrCreate(std::atomic<Made *> &place) {
     Made *found = place.load(std::memory_order_acquire);
     if (found) [[likely]]
       return *found;
@@ -85,7 +85,7 @@ private:
       found = fresh.release();
     return *found;
   }
-  Slot &at(int number) const { return made(made(table).slots[number]); }
+  Slot &at(int number) const { return getOrCreate(getOrCreate(table).slots[number]); }
 
   static Hold wait(Slot &slot) {
     while (slot.isHeld.exchange(true, std::memory_order_acquire))
@@ -98,7 +98,7 @@ private:
 
 /// Returns another owner of the object with a reference count on a cache line of its own, for a
 /// thread that copies the pointer often.
-template <typename T> std::shared_ptr<T> ownShare(std::shared_ptr<T> shared) {
+template <typename T> std::shared_ptr<T> shareWithOwnCount(std::shared_ptr<T> shared) {
   struct alignas(64) Share {
     std::shared_ptr<T> object;
   };

@@ -33,14 +33,14 @@ TEST(ThreadSlots, ThreadsHaveNumbersOfTheirOwn) {
 }
 
 TEST(ThreadSlots, MoreThreadsThanNumbersShareThem) {
-  constexpr int count = 2 * maxThreadNumbers;
+  constexpr int count = 2 * maxThreadSlots;
   std::vector<int> numbers(count);
   onThreads(count, [&](int i) { numbers[static_cast<size_t>(i)] = threadNumber(); });
   for (int number : numbers)
-    EXPECT_TRUE(number >= 0 && number < maxThreadNumbers) << number;
+    EXPECT_TRUE(number >= 0 && number < maxThreadSlots) << number;
 }
 
-TEST(ThreadSlots, NobodyElseHasWhatIsHeld) {
+TEST(ThreadSlots, HeldSlotsAreExclusive) {
   ThreadSlots<int> slots;
   {
     auto held = slots.tryTake(3);
@@ -54,10 +54,10 @@ TEST(ThreadSlots, NobodyElseHasWhatIsHeld) {
   EXPECT_EQ(*again, 5);
 }
 
-TEST(ThreadSlots, AllThatWereUsedAreVisited) {
+TEST(ThreadSlots, VisitsAllUsedSlots) {
   ThreadSlots<int> slots;
   slots.forEach([](int) { FAIL() << "none was used"; });
-  for (int i : {0, 7, maxThreadNumbers - 1})
+  for (int i : {0, 7, maxThreadSlots - 1})
     *slots.take(i) = 1;
   int sum = 0;
   slots.forEach([&](int value) { sum += value; });
@@ -65,7 +65,7 @@ TEST(ThreadSlots, AllThatWereUsedAreVisited) {
 }
 
 TEST(ThreadSlots, ManyThreadsCountInThem) {
-  constexpr int count = maxThreadNumbers + 8, each = 500; // some threads share a number
+  constexpr int count = maxThreadSlots + 8, each = 500; // some threads share a number
   ThreadSlots<int> slots;
   onThreads(count, [&](int) {
     for (int i = 0; i < each; ++i)
@@ -78,7 +78,7 @@ TEST(ThreadSlots, ManyThreadsCountInThem) {
 
 TEST(OwnShare, KeepsTheObject) {
   auto object = std::make_shared<int>(7);
-  std::shared_ptr<int> share = ownShare(object);
+  std::shared_ptr<int> share = shareWithOwnCount(object);
   std::shared_ptr<int> copy = share;
   EXPECT_EQ(object.use_count(), 2) << "copies of a share are counted by it";
   std::weak_ptr<int> watch = object;
@@ -87,7 +87,7 @@ TEST(OwnShare, KeepsTheObject) {
   EXPECT_EQ(*copy, 7);
   copy.reset();
   EXPECT_TRUE(watch.expired());
-  EXPECT_FALSE(ownShare(std::shared_ptr<int>()));
+  EXPECT_FALSE(shareWithOwnCount(std::shared_ptr<int>()));
 }
 
 } // namespace

@@ -36,14 +36,14 @@ inline void putTag(std::string &out, uint64_t field, WireType type) {
   putVarint(out, field << 3 | static_cast<uint64_t>(type));
 }
 /// Writes a field even if its value is 0.
-inline void putStatedNumber(std::string &out, uint64_t field, uint64_t value) {
+inline void putNumberAlways(std::string &out, uint64_t field, uint64_t value) {
   putTag(out, field, WireType::Varint);
   putVarint(out, value);
 }
 /// Writes a field, or nothing if its value is 0, as proto3 does.
 inline void putNumber(std::string &out, uint64_t field, uint64_t value) {
   if (value)
-    putStatedNumber(out, field, value);
+    putNumberAlways(out, field, value);
 }
 inline void putBytes(std::string &out, uint64_t field, std::string_view bytes) {
   putTag(out, field, WireType::Bytes);
@@ -108,9 +108,9 @@ public:
   /// Reads the next field as `next` does, but also accepts groups: `bytes` is then the whole group
   /// with its begin and end tags.
   bool nextOrGroup(Field &field, int depth = 0) {
-    constexpr int mostNested = 100;
+    constexpr int maxNested = 100;
     std::string_view before = rest;
-    if (depth > mostNested || !take(field) || field.number == 0)
+    if (depth > maxNested || !take(field) || field.number == 0)
       return fail();
     if (field.type == WireType::GroupEnd)
       return depth > 0 || fail();

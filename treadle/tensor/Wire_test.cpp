@@ -10,14 +10,14 @@ std::string sample() {
   std::string out;
   putNumber(out, 1, 300);
   putNumber(out, 2, 0); // left out since it is 0
-  putStatedNumber(out, 3, 0);
+  putNumberAlways(out, 3, 0);
   putTag(out, 4, WireType::Fixed32);
   putFixed(out, uint32_t{7});
   putBytes(out, 5, "text");
   return out;
 }
 
-TEST(Wire, ReadsWhatItWrites) {
+TEST(Wire, RoundTripsFields) {
   std::vector<uint64_t> numbers, values;
   std::string text;
   EXPECT_TRUE(forEachField(sample(), [&](const WireReader::Field &field) {
@@ -31,7 +31,7 @@ TEST(Wire, ReadsWhatItWrites) {
   EXPECT_EQ(text, "text");
 }
 
-TEST(Wire, RefusesWhatIsCutShort) {
+TEST(Wire, RejectsTruncatedMessages) {
   std::string whole = sample();
   int complete = 0;
   for (size_t size = 0; size <= whole.size(); ++size)

@@ -11,9 +11,9 @@
 namespace treadle::tensorflow {
 namespace {
 
-constexpr uint64_t mark = 0x31656C6461657274; // treadle1
-constexpr uint64_t mostParts = 16;
-constexpr uint64_t mostBytes = uint64_t(1) << 34;
+constexpr uint64_t magicNumber = 0x31656C6461657274; // treadle1
+constexpr uint64_t maxParts = 16;
+constexpr uint64_t maxBytes = uint64_t(1) << 34;
 
 /// No SIGPIPE if the other end is a closed socket.
 ssize_t writeSome(int file, const char *data, size_t size) {
@@ -60,7 +60,7 @@ bool Channel::readPart(std::string &part, uint64_t size) {
 }
 
 bool Channel::send(const Message &message) {
-  std::vector<uint64_t> header = {mark, message.size()};
+  std::vector<uint64_t> header = {magicNumber, message.size()};
   for (const std::string &part : message)
     header.push_back(part.size());
   if (!write(header.data(), header.size() * sizeof(uint64_t)))
@@ -73,13 +73,13 @@ bool Channel::send(const Message &message) {
 
 std::optional<Message> Channel::receive() {
   uint64_t header[2];
-  if (!read(header, sizeof(header)) || header[0] != mark || header[1] > mostParts)
+  if (!read(header, sizeof(header)) || header[0] != magicNumber || header[1] > maxParts)
     return std::nullopt;
   std::vector<uint64_t> sizes(header[1]);
   if (!read(sizes.data(), sizes.size() * sizeof(uint64_t)))
     return std::nullopt;
   for (uint64_t size : sizes)
-    if (size > mostBytes)
+    if (size > maxBytes)
       return std::nullopt;
   Message message;
   for (uint64_t size : sizes)

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::string_view placeholder = "{names}";
 
-struct Row {
+struct DefaultOptions {
   std::string_view pass, options;
 };
 
 /// Default options of passes. Names may be fed or fetched: TensorFlow doesn't say which.
-constexpr Row rows[] = {
+constexpr DefaultOptions rows[] = {
     {"tfg-default", "keep={names} keep-effects=true keep-functions=true"},
     {"tfg-cleanup", "keep={names} keep-effects=true keep-functions=true"},
     {"tfg-inline-all", "keep={names} keep-effects=true keep-functions=true"},
@@ -30,14 +30,14 @@ constexpr Row rows[] = {
 };
 
 std::string_view optionsOf(std::string_view pass) {
-  for (const Row &row : rows)
+  for (const DefaultOptions &row : rows)
     if (row.pass == pass)
       return row.options;
   return {};
 }
 
 /// Omits options with an empty list: `keep=` would name a node ''.
-std::string fill(std::string_view options, const std::string &names) {
+std::string expandNames(std::string_view options, const std::string &names) {
   std::string out(options);
   for (size_t at; (at = out.find(placeholder)) != std::string::npos;)
     if (!names.empty()) {
@@ -59,7 +59,7 @@ std::string_view trim(std::string_view text) {
 
 } // namespace
 
-std::string withNames(std::string_view pipeline, const std::vector<std::string> &names) {
+std::string withKeptNodes(std::string_view pipeline, const std::vector<std::string> &names) {
   std::string list;
   for (const std::string &name : names)
     list += (list.empty() ? "" : ",") + name;
@@ -67,8 +67,8 @@ std::string withNames(std::string_view pipeline, const std::vector<std::string> 
   for (std::string_view element : passesOf(pipeline)) {
     std::string_view pass = trim(element);
     out += out.empty() ? "" : ",";
-    out += fill(pass, list);
-    if (std::string options = fill(optionsOf(pass), list); !options.empty())
+    out += expandNames(pass, list);
+    if (std::string options = expandNames(optionsOf(pass), list); !options.empty())
       out += "{" + options + "}";
   }
   return out;

@@ -7,22 +7,23 @@ namespace treadle::tensorflow {
 namespace {
 
 TEST(Pipeline, PassesWithoutOptionsGetTheNames) {
-  EXPECT_EQ(withNames("tfg-cse, tfg-toposort", {"a", "b/c"}),
+  EXPECT_EQ(withKeptNodes("tfg-cse, tfg-toposort", {"a", "b/c"}),
             "tfg-cse{keep=a,b/c feeds=a,b/c},tfg-toposort");
 }
 
 TEST(Pipeline, OptionsThatAUserWritesStay) {
-  EXPECT_EQ(withNames("tfg-prune{targets={names},d functions=false},tfg-cse{keep=x}", {"a", "b"}),
-            "tfg-prune{targets=a,b,d functions=false},tfg-cse{keep=x}");
+  EXPECT_EQ(
+      withKeptNodes("tfg-prune{targets={names},d functions=false},tfg-cse{keep=x}", {"a", "b"}),
+      "tfg-prune{targets=a,b,d functions=false},tfg-cse{keep=x}");
 }
 
 TEST(Pipeline, WithoutNamesTheirOptionsGo) {
-  EXPECT_EQ(withNames("tfg-prune", {}), "tfg-prune{ keep-effects=true functions=false}");
+  EXPECT_EQ(withKeptNodes("tfg-prune", {}), "tfg-prune{ keep-effects=true functions=false}");
 }
 
 TEST(Pipeline, WhatIsNoPipelineIsLeftToTheParser) {
-  EXPECT_EQ(withNames("a{b", {}), "a{b");
-  EXPECT_EQ(withNames("", {}), "");
+  EXPECT_EQ(withKeptNodes("a{b", {}), "a{b");
+  EXPECT_EQ(withKeptNodes("", {}), "");
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 #include "treadle/tensorflow_plugin/Rewriter.h"
 
 #include "treadle/tensorflow_plugin/Channel.h"
-#include "treadle/tensorflow_plugin/Library.h"
 #include "treadle/tensorflow_plugin/Pipeline.h"
+#include "treadle/tensorflow_plugin/WithheldFunctions.h"
 #include "treadle/treadle.h"
 
 #include <unistd.h>
@@ -38,15 +38,15 @@ Expected<void> checkKept(const std::vector<std::string> &names, const Graph &gra
 
 Expected<Message> rewrite(const std::string &pipeline, const std::string &names,
                           std::string_view bytes) {
-  Library library;
-  std::string body = TREADLE_TRY(library.takeFrom(bytes));
+  WithheldFunctions library;
+  std::string body = TREADLE_TRY(library.removeFrom(bytes));
   Graph graph = TREADLE_TRY(Graph::fromBytes(body));
   std::vector<std::string> kept = present(lines(names), graph);
-  Graph result = TREADLE_TRY(graph.runPasses(withNames(pipeline, kept)));
+  Graph result = TREADLE_TRY(graph.runPasses(withKeptNodes(pipeline, kept)));
   TREADLE_TRY(checkKept(kept, result));
   Expected<std::string> out = result.toGraphDef();
   if (out)
-    out = library.putBackInto(std::move(*out));
+    out = library.restoreTo(std::move(*out));
   if (!out)
     return Unexpected(out.error());
   return Message{

@@ -16,7 +16,7 @@ extern char **environ;
 namespace treadle::tensorflow {
 
 /// Number of crashes, each on a different graph, after which no more graphs are sent.
-static constexpr int mostCrashes = 20;
+static constexpr int maxCrashes = 20;
 /// Timeout for one graph.
 static constexpr int secondsPerGraph = 120;
 
@@ -48,7 +48,7 @@ bool RewriterProcess::start() {
   if (socket >= 0 && owner == getpid())
     return true;
   stop();
-  if (crashes > mostCrashes) {
+  if (crashes > maxCrashes) {
     failure =
         "the rewriter ended " + std::to_string(crashes) + " times, and won't be started again";
     return false;

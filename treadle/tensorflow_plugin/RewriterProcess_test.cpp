@@ -27,7 +27,7 @@ TEST(RewriterProcess, AProgramThatEnds) {
 }
 
 TEST(RewriterProcess, AProgramThatSaysSomethingElse) {
-  EXPECT_NE(errorOf("yes").find("the rewriter exited"), std::string::npos);
+  EXPECT_NE(errorOf("yes").find("the rewriter ended"), std::string::npos);
 }
 
 TEST(RewriterProcess, OneThatKeepsEndingIsGivenUp) {

@@ -25,7 +25,7 @@ def TopologicalSort : Pass<"tfg-toposort", "::mlir::ModuleOp"> {
 def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
   let summary = "eliminate common subexpressions";
   let description = [{
-    Merges pure nodes that compute the same values: nodes with equal ops, attributes, devices,
+    Merges pure nodes with equal results: nodes with equal ops, attributes, devices,
     data inputs and control inputs, whatever their names. The first one in the order of the graph
     stays, with its name; data and control uses of the others move to it.
 
@@ -1209,8 +1209,8 @@ def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
   let summary = "move type information from attributes into types";
   let description = [{
     Moves the shapes in `_output_shapes` of nodes and arguments and in `_input_shapes` of
-    functions, and the handle data of arguments, into the types of values. What types can't
-    express stays an attribute; tfg-prepare-attrs-export adds the other attributes again.
+    functions, and the handle data of arguments, into the types of values. Properties that types
+    can't express stay attributes; tfg-prepare-attrs-export adds the other attributes again.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _output_shapes = [#tf_type.shape<2x?>]} : (tensor<*xf32>) -> (tensor<*xf32>)

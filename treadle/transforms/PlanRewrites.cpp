@@ -7,7 +7,7 @@
 namespace treadle {
 
 Rewrite planRewrites(const PlanRewriteOptions &options) {
-  return [=](NeededPart &part, const ModuleIndex &index, FunctionLibrary &functions) {
+  return [=](PrunedSubgraph &part, const ModuleIndex &index, FunctionLibrary &functions) {
     bool clusters = options.clusters && options.clusters->serves(index);
     if (options.overlap != LoopOverlap::On)
       tfg::structureLoops(part, functions);

@@ -1,13 +1,13 @@
 // The rewrites that only pay off in runs.
 #pragma once
 
-#include "treadle/lowering/NeededPart.h"
+#include "treadle/lowering/PrunedSubgraph.h"
 #include "treadle/runtime/Modes.h"
 
 namespace treadle {
 
 namespace tfg {
-class PartClusters;
+class SubgraphClusters;
 }
 
 /// Selects the rewrites of a plan.
@@ -15,13 +15,13 @@ struct PlanRewriteOptions {
   bool fuses = false; // fuses nodes that one kernel computes
   /// v1 loops become structured loops, unless all of their iterations may overlap.
   LoopOverlap overlap = LoopOverlap::Auto;
-  tfg::PartClusters *clusters = nullptr; // outlines clusters of compilable nodes; null: none
+  tfg::SubgraphClusters *clusters = nullptr; // outlines clusters of compilable nodes; null: none
   /// The subgraph is the body of a cluster, so only loops in it can become clusters.
   bool ofCluster = false;
 };
 
-/// Returns the rewrites that are applied to a subgraph before it becomes a plan. What the options
-/// refer to must outlive the result.
+/// Returns the rewrites that are applied to a subgraph before it becomes a plan. Objects that the
+/// options refer to must outlive the result.
 Rewrite planRewrites(const PlanRewriteOptions &options);
 
 } // namespace treadle

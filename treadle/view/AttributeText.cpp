@@ -14,13 +14,13 @@ namespace {
 constexpr size_t longest = 300;
 constexpr int64_t elementsShown = 3;
 /// Larger tensors in attributes aren't converted to text.
-constexpr size_t mostConverted = 1 << 16;
+constexpr size_t maxConvertedBytes = 1 << 16;
 
 bool isLarge(mlir::Attribute attr) {
   if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(attr))
-    return !dense.isSplat() && dense.getNumElements() > static_cast<int64_t>(mostConverted / 8);
+    return !dense.isSplat() && dense.getNumElements() > static_cast<int64_t>(maxConvertedBytes / 8);
   if (auto proto = mlir::dyn_cast<tf_type::TensorProtoAttr>(attr))
-    return proto.getValue().size() > mostConverted;
+    return proto.getValue().size() > maxConvertedBytes;
   return false;
 }
 

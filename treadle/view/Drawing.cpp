@@ -14,7 +14,7 @@ namespace {
 
 using view::EdgeKind;
 
-constexpr size_t mostDrawn = 400;
+constexpr size_t maxDrawnNodes = 400;
 
 struct Point {
   double x, y;
@@ -41,7 +41,7 @@ bool isKind(std::string_view op, std::initializer_list<OpKind> kinds) {
 /// Returns the class of a node, which determines its color.
 std::string_view classOf(std::string_view op) {
   OpKind kind = opKind(op);
-  if (handsOn(kind) || kind == OpKind::OtherV1)
+  if (forwardsInput(kind) || kind == OpKind::OtherV1)
     return "flow";
   if (runsFunctions(kind))
     return "call";
@@ -137,7 +137,7 @@ private:
 
   Expected<void> choose(const std::string &loop) {
     std::vector<std::string_view> names;
-    for (const view::Frame &frame : nodes->frames)
+    for (const view::SceneFrame &frame : nodes->frames)
       names.push_back(frame.name);
     auto found = std::ranges::find(names, loop);
     if (!loop.empty() && found == names.end())
@@ -145,7 +145,7 @@ private:
     only = loop.empty() ? -1 : static_cast<int32_t>(found - names.begin());
     // Inner frames follow the enclosing one.
     std::vector<bool> isInside;
-    for (const view::Frame &frame : nodes->frames)
+    for (const view::SceneFrame &frame : nodes->frames)
       isInside.push_back(static_cast<int32_t>(isInside.size()) == only ||
                          (frame.parent >= 0 && isInside[static_cast<size_t>(frame.parent)]));
     for (uint32_t node = 0; node < nodes->size(); ++node)
@@ -162,11 +162,11 @@ private:
         if (shown.contains(from))
           edges.push_back({from, node, kind, std::string(type)});
       });
-    turnCircles();
+    markCycles();
   }
 
   /// Makes edges of other cycles than loops back edges.
-  void turnCircles() {
+  void markCycles() {
     std::vector<std::vector<size_t>> out(nodes->size());
     for (size_t e = 0; e < edges.size(); ++e)
       if (edges[e].kind != EdgeKind::Back)
@@ -195,7 +195,7 @@ private:
   }
 
   /// Returns whether the edge leads from a NextIteration to its Merge.
-  bool isAround(const Edge &edge) const { return leadsBack(opKind(nodes->op(edge.from))); }
+  bool isAround(const Edge &edge) const { return feedsNextIteration(opKind(nodes->op(edge.from))); }
 
   std::string label(uint32_t node) const {
     std::string_view name = nodes->name(node);
@@ -274,7 +274,7 @@ private:
   }
 
   /// Converts positions relative to boxes to positions in the picture.
-  void settle(Box &box, double x, double y) {
+  void toPicturePositions(Box &box, double x, double y) {
     box.x += x;
     box.y += y;
     if (box.node >= 0)
@@ -282,7 +282,7 @@ private:
     else
       frameBoxes[box.frame] = &box;
     for (Box &one : box.inner)
-      settle(one, box.x, box.y);
+      toPicturePositions(one, box.x, box.y);
   }
 
   // ---- drawing
@@ -290,7 +290,7 @@ private:
   std::string boxText(const Box &box) const {
     std::string out;
     if (box.frame >= 0) {
-      const view::Frame &frame = nodes->frames[static_cast<size_t>(box.frame)];
+      const view::SceneFrame &frame = nodes->frames[static_cast<size_t>(box.frame)];
       out += rectText("loop", box, 14);
       out +=
           str("<text class=\"title\" x=\"", numberOf(box.x + 14), "\" y=\"", numberOf(box.y + 21),
@@ -413,15 +413,15 @@ path { fill: none; stroke: #8a95a3; stroke-width: 1.2; }
 )";
 
 Expected<std::string> Picture::svg(const std::string &title) {
-  if (chosen.size() > mostDrawn)
+  if (chosen.size() > maxDrawnNodes)
     return Unexpected(invalidArgument("this body has ", chosen.size(),
-                                      " nodes, but a picture shows up to ", mostDrawn,
+                                      " nodes, but a picture shows up to ", maxDrawnNodes,
                                       ": name a function with --function or a loop with --loop, or "
                                       "open the page, which shows all"));
   Box whole = place(only);
   nodeBoxes.resize(nodes->size());
   constexpr double margin = 16;
-  settle(whole, margin, margin);
+  toPicturePositions(whole, margin, margin);
   std::string drawn;
   drawBoxes(whole, /*isLoops=*/true, drawn);
   for (size_t e = 0; e < edges.size(); ++e)

@@ -85,10 +85,10 @@ void Nodes::addEdge(Value value) {
   if (number == numbers.end())
     return; // of a node that isn't shown
   bool isPlain = value.getDefiningOp() == from.getOperation();
-  EdgeKind kind = isControl                             ? EdgeKind::Control
-                  : chains.contains(value)              ? EdgeKind::Chain
-                  : tfg::leadsBack(from.getOperation()) ? EdgeKind::Back
-                                                        : EdgeKind::Data;
+  EdgeKind kind = isControl                                      ? EdgeKind::Control
+                  : chains.contains(value)                       ? EdgeKind::Chain
+                  : tfg::feedsNextIteration(from.getOperation()) ? EdgeKind::Back
+                                                                 : EdgeKind::Data;
   edgeFrom.push_back(number->second);
   edgePort.push_back(isControl ? -1
                      : isPlain ? static_cast<int32_t>(cast<OpResult>(value).getResultNumber())
@@ -120,7 +120,7 @@ void Nodes::findChains(Block &block) {
       reach(Node(&op).results());
   while (!work.empty())
     for (Operation *user : work.pop_back_val().getUsers())
-      if (Node::isNode(user) && handsOn(opKind(Node(user).opType())))
+      if (Node::isNode(user) && forwardsInput(opKind(Node(user).opType())))
         reach(Node(user).results());
 }
 

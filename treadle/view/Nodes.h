@@ -12,7 +12,7 @@
 
 namespace treadle::view {
 
-struct Frame {
+struct SceneFrame {
   int32_t body;
   std::string name;
   int32_t parent;
@@ -72,7 +72,7 @@ public:
 
   Strings strings;
   std::vector<Body> bodies;
-  std::vector<Frame> frames;
+  std::vector<SceneFrame> frames;
   std::vector<std::string> resources;
   // Facts of an explanation, by node.
   std::vector<int32_t> nodeCluster;

@@ -21,9 +21,9 @@ using tfg::Node;
 using Json = llvm::json::OStream;
 
 /// Maximum number of constants and variables with a histogram.
-constexpr size_t mostWeights = 5000;
+constexpr size_t maxWeights = 5000;
 /// Maximum number of races, since finding them is slow if there are very many side effects.
-constexpr size_t mostRaces = 200;
+constexpr size_t maxRaces = 200;
 
 class SceneWriter {
 public:
@@ -94,7 +94,7 @@ private:
     auto isShown = [&](Node a, Node b) {
       return nodes.find(a.getOperation()) >= 0 && nodes.find(b.getOperation()) >= 0;
     };
-    for (const tfg::Race &race : tfg::findRaces(graph, effects, mostRaces, isShown))
+    for (const tfg::Race &race : tfg::findRaces(graph, effects, maxRaces, isShown))
       races.push_back(
           {nodes.find(race.first.getOperation()), nodes.find(race.second.getOperation()),
            str("nothing orders their accesses to ", effects.resource(race.resource).text,
@@ -127,7 +127,7 @@ private:
                      return object("name", validText(body.name), "kind", body.kind, "first",
                                    body.first, "end", body.end);
                    }));
-    json.attribute("frames", listOf(nodes.frames, [](const Frame &frame) {
+    json.attribute("frames", listOf(nodes.frames, [](const SceneFrame &frame) {
                      return object("body", frame.body, "name", validText(frame.name), "parent",
                                    frame.parent, "parallelIterations", frame.parallelIterations);
                    }));
@@ -180,7 +180,7 @@ private:
     json::Array weights;
     if (parts.weighs)
       nodes.forEach([&](uint32_t node, Node op) {
-        if (weights.size() >= mostWeights || op->getNumResults() == 0)
+        if (weights.size() >= maxWeights || op->getNumResults() == 0)
           return;
         Tensor value = valueOf(op);
         if (!value || value.isRef() || value.count() < fewest)

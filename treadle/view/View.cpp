@@ -4,10 +4,10 @@
 #include "treadle/Explain.h"
 #include "treadle/Model.h"
 #include "treadle/explain/RunExperiment.h"
+#include "treadle/graph/Dependencies.h"
 #include "treadle/graph/Diff.h"
+#include "treadle/graph/DisplayedFetches.h"
 #include "treadle/graph/GraphImpl.h"
-#include "treadle/graph/Needed.h"
-#include "treadle/graph/Shown.h"
 #include "treadle/session/Json.h"
 #include "treadle/view/Columns.h"
 #include "treadle/view/Scene.h"
@@ -20,7 +20,7 @@ namespace treadle {
 namespace {
 
 /// Explaining compilation nearly compiles the graph, so it is limited to this many nodes.
-constexpr int64_t mostExplained = 30000;
+constexpr int64_t maxExplainedNodes = 30000;
 
 std::string textOf(json::Value value) { return llvm::formatv("{0}", value); }
 
@@ -34,10 +34,10 @@ int64_t numNodes(const Graph &graph) {
 Expected<std::optional<std::set<Operation *>>> neededNodes(const Graph &graph,
                                                            const ViewRequest &request) {
   std::vector<std::string> fetches =
-      TREADLE_TRY(shownFetches(graph, request.signature, request.all));
+      TREADLE_TRY(displayedFetches(graph, request.signature, request.all));
   if (fetches.empty())
     return std::nullopt;
-  return neededBy(graph.impl->index(), fetches).map([](std::set<Operation *> needed) {
+  return dependenciesOf(graph.impl->index(), fetches).map([](std::set<Operation *> needed) {
     return std::optional(std::move(needed));
   });
 }
@@ -63,11 +63,11 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
   parts.signatures = graph.signatures();
   if (needed) {
     parts.needed = &*needed;
-    parts.called = calledBy(shown.impl->index(), *needed);
+    parts.called = functionsCalledBy(shown.impl->index(), *needed);
   }
   parts.weighs = request.weighs;
   std::optional<Explanation> explanation;
-  if (int64_t count = numNodes(shown); request.explains && count > mostExplained) {
+  if (int64_t count = numNodes(shown); request.explains && count > maxExplainedNodes) {
     parts.notes.push_back(str("compiled parts aren't shown for a graph of ", count,
                               " nodes; 'treadle explain' tells"));
   } else if (request.explains) {

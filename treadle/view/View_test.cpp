@@ -1,7 +1,7 @@
 // Tests the pages of small graphs by parsing them.
-#include "treadle/graph/NodeText.h"
+#include "treadle/testing/NodeText.h"
+#include "treadle/testing/SceneReader.h"
 #include "treadle/treadle.h"
-#include "treadle/view/SceneReader.h"
 
 namespace treadle {
 namespace {

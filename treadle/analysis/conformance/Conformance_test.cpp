@@ -1,6 +1,6 @@
 #include "treadle/analysis/conformance/Conformance.h"
 
-#include "treadle/analysis/AnalysisTest.h"
+#include "treadle/testing/AnalysisTest.h"
 
 namespace treadle::tfg {
 namespace {

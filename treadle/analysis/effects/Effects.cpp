@@ -164,7 +164,7 @@ bool EffectAnalysis::mayAlias(ResourceId a, ResourceId b) const {
 bool EffectAnalysis::conflict(Effect a, Effect b) const {
   if (!(a.writes || b.writes) || !mayAlias(a.resource, b.resource))
     return false;
-  bool arePuts = a.part == Part::In && b.part == Part::In;
+  bool arePuts = a.part == ResourceEnd::In && b.part == ResourceEnd::In;
   if (arePuts && a.resource == b.resource && resources[a.resource].hasPlaces)
     return false;
   bool meets = static_cast<unsigned>(a.part) & static_cast<unsigned>(b.part);
@@ -277,7 +277,7 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
         for (Effect effect : summaries[call.function].effects)
           add(out, substitute(effect.resource, call.function, call.binding));
   const OpDef *def = lookupOp(node.opType());
-  bool isOfGradients = def && def->facts().givesGradients;
+  bool isOfGradients = def && def->facts().returnsGradientAccumulators;
   bool comesFromNowhere = node->getNumOperands() == 0 || (def && def->isStateful());
   if (isUnknown || (calls.empty() && comesFromNowhere && !isDeferred &&
                     isa<tf_type::ResourceType>(elementTypeOf(result)) && !isOfGradients))
@@ -403,7 +403,7 @@ void EffectAnalysis::addHandleEffects(Node node, Access access, EffectSet &out) 
       continue;
     Access here = access;
     if (tf_type::isReference(elementTypeOf(input)) && !takesReference(node, i))
-      here = {Access::Read, Part::Whole};
+      here = {Access::Read, ResourceEnd::Whole};
     if (here.kind == Access::None)
       continue;
     bool writes = here.kind == Access::Write;
@@ -411,7 +411,7 @@ void EffectAnalysis::addHandleEffects(Node node, Access access, EffectSet &out) 
       out.push_back({id, here.part, writes});
       if (auto inside = contents.find(id); writes && inside != contents.end())
         for (ResourceId reached : inside->second)
-          out.push_back({reached, Part::Whole, true});
+          out.push_back({reached, ResourceEnd::Whole, true});
     }
   }
 }
@@ -423,7 +423,7 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
   case OpEffects::Reach::Nothing:
     return;
   case OpEffects::Reach::World:
-    out.push_back({world, Part::Whole, known.reached.kind == Access::Write});
+    out.push_back({world, ResourceEnd::Whole, known.reached.kind == Access::Write});
     return;
   case OpEffects::Reach::Own:
     if (isUnseeded(node))
@@ -451,13 +451,13 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
 /// Adds the effects that the node's attribute states. The node may do anything to the resources of
 /// its operands.
 void EffectAnalysis::addStated(Node node, OpTraitsAttr stated, EffectSet &out) {
-  addHandleEffects(node, {Access::Write, Part::Whole}, out);
+  addHandleEffects(node, {Access::Write, ResourceEnd::Whole}, out);
   if (stated.getTouchesWorld().getValue())
-    out.push_back({world, Part::Whole, true});
+    out.push_back({world, ResourceEnd::Whole, true});
   auto add = [&](ArrayAttr names, bool writes) {
     for (auto name : names.getAsRange<StringAttr>()) {
       std::string text = ("resource '" + name.getValue() + "'").str();
-      out.push_back({intern({Resource::Named, text}, text), Part::Whole, writes});
+      out.push_back({intern({Resource::Named, text}, text), ResourceEnd::Whole, writes});
     }
   };
   add(stated.getReads(), false);
@@ -486,8 +486,8 @@ EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   addReach(node, known, out);
   for (const Call &call : known.isDeferred ? std::vector<Call>{} : calls) {
     if (!call.function) {
-      addHandleEffects(node, {Access::Write, Part::Whole}, out);
-      out.push_back({world, Part::Whole, true});
+      addHandleEffects(node, {Access::Write, ResourceEnd::Whole}, out);
+      out.push_back({world, ResourceEnd::Whole, true});
       continue;
     }
     for (Effect effect : summaries[call.function].effects)

@@ -34,7 +34,7 @@ struct Resource {
   /// The node, for Created and Unknown; the function, for Argument.
   mlir::Operation *origin = nullptr;
   unsigned argument = 0;
-  /// Whether elements are taken out in the order in which they were put in: see Part.
+  /// Whether elements are taken out in the order in which they were put in: see ResourceEnd.
   bool isFifo = false;
   /// Whether each element has a slot of its own, so that writes to different slots don't conflict.
   bool hasPlaces = false;
@@ -42,7 +42,7 @@ struct Resource {
 
 struct Effect {
   ResourceId resource;
-  Part part;
+  ResourceEnd part;
   bool writes;
   bool operator==(const Effect &) const = default;
 };

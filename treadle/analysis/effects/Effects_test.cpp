@@ -1,6 +1,6 @@
 #include "treadle/analysis/effects/Effects.h"
 
-#include "treadle/analysis/AnalysisTest.h"
+#include "treadle/testing/AnalysisTest.h"
 
 namespace treadle::tfg {
 namespace {

@@ -166,7 +166,7 @@ void FrameGraph::connectExits() {
 }
 
 // The predicate of a loop distinguishes iterations, not exclusive nodes.
-FrameGraph::Sides FrameGraph::sidesGiven(Value input) const {
+FrameGraph::Sides FrameGraph::sidesOfInput(Value input) const {
   Node from(input.getDefiningOp());
   Sides given = sides[indices.lookup(from.getOperation())];
   if (!isOp(from, "Switch") || isControl(input) || from.numData() != 2)
@@ -189,7 +189,7 @@ void FrameGraph::findSides() {
     for (Value input : inputsOf(nodes[i].getOperation())) {
       if (!isForward(input.getDefiningOp(), i))
         continue;
-      Sides given = sidesGiven(input), joined;
+      Sides given = sidesOfInput(input), joined;
       if (isOp(nodes[i], "Merge") && !isControl(input) && !isFirst)
         std::set_intersection(own.begin(), own.end(), given.begin(), given.end(),
                               std::back_inserter(joined));

@@ -61,7 +61,7 @@ private:
   void findSides();
   void sort();
   bool isForward(mlir::Operation *from, Index to) const;
-  Sides sidesGiven(mlir::Value input) const;
+  Sides sidesOfInput(mlir::Value input) const;
 
   std::vector<Node> nodes;
   llvm::DenseMap<mlir::Operation *, Index> indices;

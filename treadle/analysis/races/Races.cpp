@@ -34,7 +34,7 @@ public:
       if (graph.frames()[f].overlaps)
         findAcrossIterations(f);
     if (endedEarly)
-      *endedEarly = looked >= mostRacePairs && races.size() < limit;
+      *endedEarly = looked >= maxRacePairs && races.size() < limit;
     return std::move(races);
   }
 
@@ -87,7 +87,7 @@ private:
   }
 
   /// The number of pairs is quadratic in the number of nodes with side effects.
-  bool isOver() const { return races.size() >= limit || looked >= mostRacePairs; }
+  bool isOver() const { return races.size() >= limit || looked >= maxRacePairs; }
 
   void reportUnordered(Index source, Index target) {
     if (position[source] < position[target] && !graph.areExclusive(source, target))
@@ -96,7 +96,7 @@ private:
 
   /// Returns whether each iteration of the frame has an object of its own that isn't passed on to
   /// the next one.
-  bool isOfOneIteration(ResourceId id, Index frame) const {
+  bool isPerIteration(ResourceId id, Index frame) const {
     const Resource &resource = effects.resource(id);
     if (resource.kind != Resource::Created || !graph.contains(resource.origin))
       return false;
@@ -120,7 +120,7 @@ private:
       for (Effect second : effects.of(graph.node(b)))
         if (effects.conflict(first, second) &&
             !(frame != FrameGraph::none && first.resource == second.resource &&
-              isOfOneIteration(first.resource, frame))) {
+              isPerIteration(first.resource, frame))) {
           bool isCounted = !counts || counts(graph.node(a), graph.node(b));
           if (isCounted && reported.insert({a, b}).second)
             races.push_back({graph.node(a), graph.node(b), first.resource, first.writes,

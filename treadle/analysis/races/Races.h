@@ -21,11 +21,11 @@ struct Race {
 /// are ordered automatically and have no races. Nodes that depend on different outputs of one
 /// Switch never run together. A path through a back edge of a loop orders consecutive iterations;
 /// if parallel_iterations is 1, all iterations are ordered. With `counts`, returns only pairs for
-/// which it returns true. Visits at most `mostRacePairs` unordered pairs, and sets `endedEarly` (if
+/// which it returns true. Visits at most `maxRacePairs` unordered pairs, and sets `endedEarly` (if
 /// not null) if there are more.
 std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit = 1000,
                             llvm::function_ref<bool(Node, Node)> counts = {},
                             bool *endedEarly = nullptr);
-inline constexpr size_t mostRacePairs = 1 << 20;
+inline constexpr size_t maxRacePairs = 1 << 20;
 
 } // namespace treadle::tfg

@@ -34,7 +34,7 @@ public:
       return {};
     KnownValue stated(shapeOf(typed.getType()));
     int64_t count = stated.shape.count();
-    if (!dims::isKnown(count) || count > mostConstants)
+    if (!dims::isKnown(count) || count > maxConstantElements)
       return stated;
     Expected<AttrValue> value = convertAttribute(typed);
     const Tensor *tensor = value ? std::get_if<Tensor>(&*value) : nullptr;

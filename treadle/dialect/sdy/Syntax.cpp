@@ -10,9 +10,9 @@ using Delimiter = AsmParser::Delimiter;
 namespace {
 
 /// Parses attributes; each function emits an error if it fails.
-class Reader {
+class AttributeParser {
 public:
-  explicit Reader(AsmParser &parser) : parser(parser), builder(parser.getBuilder()) {}
+  explicit AttributeParser(AsmParser &parser) : parser(parser), builder(parser.getBuilder()) {}
 
   /// `<["x"=2, "y"=4], device_ids=[...]>`
   FailureOr<Attribute> mesh();
@@ -38,7 +38,7 @@ private:
 
 } // namespace
 
-ParseResult Reader::meshAxis(Attribute &axis) {
+ParseResult AttributeParser::meshAxis(Attribute &axis) {
   std::string name;
   int64_t size;
   if (parser.parseString(&name) || parser.parseEqual() || parser.parseInteger(size))
@@ -48,7 +48,7 @@ ParseResult Reader::meshAxis(Attribute &axis) {
   return success();
 }
 
-FailureOr<Attribute> Reader::mesh() {
+FailureOr<Attribute> AttributeParser::mesh() {
   SmallVector<Attribute> axes;
   SmallVector<int64_t> devices;
   if (parser.parseLess() || parser.parseCommaSeparatedList(
@@ -67,7 +67,7 @@ FailureOr<Attribute> Reader::mesh() {
 }
 
 /// An axis or sub-axis; `?` lets a partitioner add others.
-ParseResult Reader::axis(SmallVectorImpl<Attribute> &axes) {
+ParseResult AttributeParser::axis(SmallVectorImpl<Attribute> &axes) {
   if (succeeded(parser.parseOptionalQuestion()))
     return success();
   std::string name;
@@ -86,7 +86,7 @@ ParseResult Reader::axis(SmallVectorImpl<Attribute> &axes) {
   return success();
 }
 
-FailureOr<Attribute> Reader::axes() {
+FailureOr<Attribute> AttributeParser::axes() {
   SmallVector<Attribute> axes;
   if (parser.parseCommaSeparatedList(Delimiter::Braces, [&] { return axis(axes); }))
     return failure();
@@ -94,7 +94,7 @@ FailureOr<Attribute> Reader::axes() {
 }
 
 /// The axes of a dimension, and its priority for a partitioner: `p1`.
-ParseResult Reader::dimension(Attribute &list) {
+ParseResult AttributeParser::dimension(Attribute &list) {
   FailureOr<Attribute> found = axes();
   StringRef priority;
   if (failed(found))
@@ -105,7 +105,7 @@ ParseResult Reader::dimension(Attribute &list) {
 }
 
 /// `, replicated={"z"}`, which is redundant here, and `, unreduced={"w"}`.
-ParseResult Reader::rest(SmallVectorImpl<NamedAttribute> &fields) {
+ParseResult AttributeParser::rest(SmallVectorImpl<NamedAttribute> &fields) {
   while (succeeded(parser.parseOptionalComma())) {
     StringRef key;
     if (parser.parseKeyword(&key) || parser.parseEqual())
@@ -119,7 +119,7 @@ ParseResult Reader::rest(SmallVectorImpl<NamedAttribute> &fields) {
   return success();
 }
 
-FailureOr<Attribute> Reader::sharding() {
+FailureOr<Attribute> AttributeParser::sharding() {
   StringAttr symbol;
   Attribute mesh;
   SmallVector<Attribute> dims;
@@ -145,7 +145,7 @@ FailureOr<Attribute> Reader::sharding() {
   return Attribute(builder.getDictionaryAttr(fields));
 }
 
-FailureOr<Attribute> Reader::shardings() {
+FailureOr<Attribute> AttributeParser::shardings() {
   SmallVector<Attribute> list;
   auto item = [&]() -> ParseResult {
     FailureOr<Attribute> found = sharding();
@@ -196,7 +196,7 @@ Attribute sdy::parseAttribute(DialectAsmParser &parser) {
   StringRef kind;
   if (parser.parseKeyword(&kind))
     return {};
-  Reader reader(parser);
+  AttributeParser reader(parser);
   if (kind == "mesh")
     return reader.mesh().value_or(Attribute());
   if (kind == "sharding")
@@ -228,7 +228,7 @@ static ParseResult add(OperationState &state, StringRef name, FailureOr<Attribut
 static ParseResult parseMesh(OpAsmParser &parser, OperationState &state) {
   StringAttr symbol;
   return failure(parser.parseSymbolName(symbol, "sym_name", state.attributes) ||
-                 parser.parseEqual() || add(state, "mesh", Reader(parser).mesh()) ||
+                 parser.parseEqual() || add(state, "mesh", AttributeParser(parser).mesh()) ||
                  parser.parseOptionalAttrDict(state.attributes));
 }
 
@@ -236,7 +236,7 @@ static ParseResult parseMesh(OpAsmParser &parser, OperationState &state) {
 static ParseResult parseAnnotation(OpAsmParser &parser, OperationState &state) {
   OpAsmParser::UnresolvedOperand operand;
   Type type;
-  if (parser.parseOperand(operand) || add(state, "sharding", Reader(parser).sharding()) ||
+  if (parser.parseOperand(operand) || add(state, "sharding", AttributeParser(parser).sharding()) ||
       parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
       parser.resolveOperand(operand, type, state.operands))
     return failure();
@@ -261,7 +261,7 @@ static ParseResult parseComputation(OpAsmParser &parser, OperationState &state) 
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<OpAsmParser::Argument> arguments;
   SMLoc loc = parser.getCurrentLocation();
-  Reader reader(parser);
+  AttributeParser reader(parser);
   std::string name;
   if (succeeded(parser.parseOptionalLess())) {
     if (parser.parseString(&name) || parser.parseGreater())

@@ -49,7 +49,7 @@ bool stablehlo::areNumbers(Attribute attr) {
   return appendNumbers(attr, out);
 }
 
-bool stablehlo::isPosition(Attribute attr) {
+bool stablehlo::isNonNegative(Attribute attr) {
   SmallVector<int64_t> found = numbers(attr);
   return found.size() == 1 && found.front() >= 0;
 }

@@ -14,7 +14,7 @@ llvm::SmallVector<int64_t> fieldNumbers(mlir::DictionaryAttr fields, llvm::Strin
 /// Whether the attribute contains only numbers.
 bool areNumbers(mlir::Attribute attr);
 /// Whether it is one number: not negative, or at least 1.
-bool isPosition(mlir::Attribute attr);
+bool isNonNegative(mlir::Attribute attr);
 bool isCount(mlir::Attribute attr);
 
 /// Returns the keyword; empty if it isn't one.

@@ -58,7 +58,7 @@ def Number : Spelled<CPred<"::treadle::stablehlo::numbers($_self).size() == 1">,
   let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
 }
 // An integer that isn't negative, such as the index of a dimension.
-def Position : Spelled<CPred<"::treadle::stablehlo::isPosition($_self)">, "non-negative integer"> {
+def Position : Spelled<CPred<"::treadle::stablehlo::isNonNegative($_self)">, "non-negative integer"> {
   let returnType = "int64_t";
   let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
 }

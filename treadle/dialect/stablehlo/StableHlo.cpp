@@ -141,7 +141,7 @@ bool stablehlo::isHlo(Operation *op) {
   return isa_and_nonnull<StableHloDialect, mhlo::MhloDialect, chlo::ChloDialect>(op->getDialect());
 }
 
-OperationName stablehlo::modernName(OperationName name) {
+OperationName stablehlo::currentOpName(OperationName name) {
   if (name.getDialectNamespace() != "mhlo" || name.isRegistered())
     return name;
   for (StringRef dialect : {"stablehlo.", "chlo."})
@@ -151,9 +151,9 @@ OperationName stablehlo::modernName(OperationName name) {
   return name;
 }
 
-void stablehlo::modernize(ModuleOp module) {
+void stablehlo::upgradeMhloOps(ModuleOp module) {
   module.walk([](Operation *op) {
-    OperationName modern = modernName(op->getName());
+    OperationName modern = currentOpName(op->getName());
     if (op->getName() == modern)
       return;
     OperationState state(op->getLoc(), modern);

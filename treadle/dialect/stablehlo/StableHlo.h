@@ -15,8 +15,8 @@ void insertDialects(mlir::DialectRegistry &registry);
 bool isHlo(mlir::Operation *op);
 
 /// Returns the stablehlo or chlo op that replaced an mhlo op; its own name if there is none.
-mlir::OperationName modernName(mlir::OperationName name);
+mlir::OperationName currentOpName(mlir::OperationName name);
 /// Replaces mhlo ops by their current equivalents.
-void modernize(mlir::ModuleOp module);
+void upgradeMhloOps(mlir::ModuleOp module);
 
 } // namespace treadle::stablehlo

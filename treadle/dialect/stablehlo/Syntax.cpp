@@ -116,11 +116,11 @@ namespace {
 
 /// The name in the generic form of a key in the pretty form. Keys that aren't listed keep their
 /// names.
-struct Key {
+struct KeyName {
   StringRef op, key, attr; // an empty op matches any op
 };
 
-constexpr Key keys[] = {
+constexpr KeyName keys[] = {
     {"broadcast", "sizes", "broadcast_sizes"},
     {"broadcast_in_dim", "dims", "broadcast_dimensions"},
     {"dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
@@ -149,9 +149,9 @@ constexpr Key keys[] = {
 };
 
 /// Parses one op in the form that most ops share.
-class OpReader {
+class OpParser {
 public:
-  OpReader(OpAsmParser &parser, OperationState &state)
+  OpParser(OpAsmParser &parser, OperationState &state)
       : parser(parser), state(state), builder(parser.getBuilder()),
         op(state.name.getStringRef().split('.').second) {}
 
@@ -180,7 +180,7 @@ private:
 
 } // namespace
 
-ParseResult OpReader::parseItems() {
+ParseResult OpParser::parseItems() {
   for (bool found = true; found;) {
     if (parseItem(found))
       return failure();
@@ -193,7 +193,7 @@ ParseResult OpReader::parseItems() {
   return success();
 }
 
-ParseResult OpReader::parseItem(bool &found) {
+ParseResult OpParser::parseItem(bool &found) {
   found = true;
   OpAsmParser::UnresolvedOperand operand;
   OptionalParseResult hasOperand = parser.parseOptionalOperand(operand);
@@ -230,7 +230,7 @@ ParseResult OpReader::parseItem(bool &found) {
 }
 
 /// `[0:2, 1:7:3]` of a slice, `[1]` of get_tuple_element.
-ParseResult OpReader::parseRanges() {
+ParseResult OpParser::parseRanges() {
   SmallVector<int64_t> starts, limits, strides;
   auto parseRange = [&]() -> ParseResult {
     int64_t start, limit = 0, stride = 1;
@@ -259,13 +259,13 @@ ParseResult OpReader::parseRanges() {
   return success();
 }
 
-void OpReader::addKeyword(StringRef word) {
+void OpParser::addKeyword(StringRef word) {
   bool isDirection = !state.attributes.get("comparison_direction");
   state.addAttribute(isDirection ? "comparison_direction" : "compare_type",
                      builder.getStringAttr(word));
 }
 
-void OpReader::addContraction(StringRef side, Attribute value) {
+void OpParser::addContraction(StringRef side, Attribute value) {
   auto lists = dyn_cast<ArrayAttr>(value);
   if (!lists || lists.size() != 2)
     return;
@@ -273,7 +273,7 @@ void OpReader::addContraction(StringRef side, Attribute value) {
   contraction.set(("rhs_" + side).str(), lists[1]);
 }
 
-ParseResult OpReader::addKey(StringRef key, Attribute value) {
+ParseResult OpParser::addKey(StringRef key, Attribute value) {
   if (key == "contracting_dims" || key == "batching_dims") {
     addContraction(key == "batching_dims" ? "batching_dimensions" : "contracting_dimensions",
                    value);
@@ -300,7 +300,7 @@ ParseResult OpReader::addKey(StringRef key, Attribute value) {
     state.addAttribute("mantissa_bits", builder.getI32IntegerAttr(mantissa));
     return success();
   }
-  for (const Key &row : keys)
+  for (const KeyName &row : keys)
     if (row.key == key && (row.op.empty() || row.op == op)) {
       key = row.attr;
       break;
@@ -311,12 +311,12 @@ ParseResult OpReader::addKey(StringRef key, Attribute value) {
 
 // --- types --------------------------------------------------------------------------------------
 
-ParseResult OpReader::resolve(TypeRange operandTypes, TypeRange resultTypes) {
+ParseResult OpParser::resolve(TypeRange operandTypes, TypeRange resultTypes) {
   state.addTypes(resultTypes);
   return parser.resolveOperands(operands, operandTypes, parser.getNameLoc(), state.operands);
 }
 
-ParseResult OpReader::parseTypes() {
+ParseResult OpParser::parseTypes() {
   SmallVector<Type> types, results;
   if (failed(parser.parseOptionalColon()))
     return resolve({}, {});
@@ -341,7 +341,7 @@ ParseResult OpReader::parseTypes() {
 }
 
 /// Assigns types to operands and results, including those that share a type.
-ParseResult OpReader::assignTypes(ArrayRef<Type> types) {
+ParseResult OpParser::assignTypes(ArrayRef<Type> types) {
   size_t numResults = parser.getNumResults();
   if (op == "select" && types.size() == 2 && operands.size() == 3)
     return resolve({types[0], types[1], types[1]}, types[1]);
@@ -567,5 +567,5 @@ ParseResult stablehlo::parseOp(OpAsmParser &parser, OperationState &state) {
                   .Case("reduce", parseReduce)
                   .Case("scan", parseScan)
                   .Default(nullptr);
-  return form ? form(parser, state) : OpReader(parser, state).parse();
+  return form ? form(parser, state) : OpParser(parser, state).parse();
 }

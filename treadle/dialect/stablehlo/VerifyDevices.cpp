@@ -1,5 +1,5 @@
 // Verifiers of ops that communicate between devices.
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -49,7 +49,7 @@ static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole
 }
 
 /// Checks for one result for each operand.
-static LogicalResult expectPairs(Operation *op, ValueRange operands) {
+static LogicalResult expectResultPerOperand(Operation *op, ValueRange operands) {
   if (!operands.empty() && operands.size() == op->getNumResults())
     return success();
   return op->emitOpError("has ") << operands.size() << " operands and " << op->getNumResults()
@@ -59,8 +59,8 @@ static LogicalResult expectPairs(Operation *op, ValueRange operands) {
 /// Checks that each result has its operand's shape except along one dimension, where the size in
 /// `larges` is a multiple of that in `smalls`. The factor is checked at run time, when the number
 /// of devices is known.
-static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRange larges,
-                                     int64_t dim, StringRef what) {
+static LogicalResult expectMultipleSizes(Operation *op, ValueRange smalls, ValueRange larges,
+                                         int64_t dim, StringRef what) {
   for (auto [few, many] : llvm::zip(smalls, larges)) {
     RankedTensorType small = ranked(few), large = ranked(many);
     if (!small || !large)
@@ -83,18 +83,20 @@ static LogicalResult expectMultiples(Operation *op, ValueRange smalls, ValueRang
 }
 
 LogicalResult AllGatherOp::verify() {
-  if (failed(expectPairs(*this, getOperands())) || failed(verifyGroups(*this, getReplicaGroups())))
+  if (failed(expectResultPerOperand(*this, getOperands())) ||
+      failed(verifyGroups(*this, getReplicaGroups())))
     return failure();
   for (auto [operand, result] : llvm::zip(getOperands(), getResults()))
     if (failed(expectElement(*this, result, elementOf(operand))))
       return failure();
-  return expectMultiples(*this, getOperands(), getResults(), getAllGatherDim(), "all_gather_dim");
+  return expectMultipleSizes(*this, getOperands(), getResults(), getAllGatherDim(),
+                             "all_gather_dim");
 }
 
 /// Checks that one function of two scalars fits all operands, and that the results have its element
 /// types.
 static LogicalResult verifyReduction(Operation *op, ValueRange operands, Region &function) {
-  if (failed(expectPairs(op, operands)))
+  if (failed(expectResultPerOperand(op, operands)))
     return failure();
   for (auto [operand, result] : llvm::zip(operands, op->getResults()))
     if (failed(expectReducer(op, function, elementOf(operand))) ||
@@ -118,8 +120,8 @@ LogicalResult ReduceScatterOp::verifyRegions() {
   if (failed(verifyGroups(*this, getReplicaGroups())) ||
       failed(verifyReduction(*this, getOperands(), getComputation())))
     return failure();
-  return expectMultiples(*this, getResults(), getOperands(), getScatterDimension(),
-                         "scatter_dimension");
+  return expectMultipleSizes(*this, getResults(), getOperands(), getScatterDimension(),
+                             "scatter_dimension");
 }
 
 /// Returns the operands without the last one if that holds the root device of each.
@@ -156,7 +158,8 @@ LogicalResult CollectiveReduceOp::verifyRegions() {
 
 LogicalResult AllToAllOp::verify() {
   auto count = getSplitCount(), from = getSplitDimension(), to = getConcatDimension();
-  if (failed(expectPairs(*this, getOperands())) || failed(verifyGroups(*this, getReplicaGroups())))
+  if (failed(expectResultPerOperand(*this, getOperands())) ||
+      failed(verifyGroups(*this, getReplicaGroups())))
     return failure();
   if (std::optional<int64_t> group = groupSize(getReplicaGroups(), getChannelHandle());
       group && *group != count)

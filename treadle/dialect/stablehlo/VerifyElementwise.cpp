@@ -1,5 +1,5 @@
 // Verifiers of elementwise ops, beyond their traits.
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -53,7 +53,7 @@ static LogicalResult expectScalarOrShape(Operation *op, Value value, StringRef w
 
 LogicalResult SelectOp::verify() {
   for (Value value : {getOnFalse(), getResult()})
-    if (!fit(value.getType(), getOnTrue().getType()))
+    if (!typesMatch(value.getType(), getOnTrue().getType()))
       return emitOpError("one choice is ")
              << getOnTrue().getType() << ", but the other or the result " << value.getType();
   return expectScalarOrShape(*this, getPred(), "the predicate");

@@ -1,6 +1,6 @@
 // Verifiers of gathers and scatters. Both take a tensor of indices; one of its dimensions holds the
 // components of an index.
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 using namespace mlir;
 using namespace treadle;

@@ -1,6 +1,6 @@
 // Verifiers of products, convolutions and linear algebra ops.
 #include "treadle/dialect/stablehlo/Convolution.h"
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -172,7 +172,7 @@ LogicalResult Convolution::verifyShape(ArrayRef<WindowDim> window) {
 
 /// Checks explicit padding, or the type of padding that is computed at run time.
 static LogicalResult verifyPadding(ConvolutionOp op, size_t, SmallVector<int64_t> &stated) {
-  stated = orNone(op.getPadding());
+  stated = valueOrEmpty(op.getPadding());
   return success();
 }
 
@@ -200,15 +200,15 @@ template <typename Op> static LogicalResult verifyConvolution(Op op) {
   if (failed(whole.verifyLayouts()) || failed(whole.verifyFeatures()))
     return failure();
   size_t rank = whole.dims.input.spatial.size();
-  SmallVector<int64_t> reversal = orNone(op.getWindowReversal()), padding;
+  SmallVector<int64_t> reversal = valueOrEmpty(op.getWindowReversal()), padding;
   if ((!reversal.empty() && failed(expectCount(op, reversal.size(), rank, "window_reversal"))) ||
       failed(verifyPadding(op, rank, padding)))
     return failure();
   FailureOr<SmallVector<WindowDim>> window =
-      whole.window({.strides = orNone(op.getWindowStrides()),
+      whole.window({.strides = valueOrEmpty(op.getWindowStrides()),
                     .padding = std::move(padding),
-                    .baseDilations = orNone(op.getLhsDilation()),
-                    .dilations = orNone(op.getRhsDilation())});
+                    .baseDilations = valueOrEmpty(op.getLhsDilation()),
+                    .dilations = valueOrEmpty(op.getRhsDilation())});
   if (failed(window))
     return failure();
   return whole.verifyShape(isa<DynamicConvOp>(op) ? ArrayRef<WindowDim>() : *window);
@@ -297,7 +297,7 @@ static LogicalResult expectFeatures(Operation *op, int64_t feature, ValueRange v
                                     ValueRange wholes) {
   RankedTensorType type = ranked(wholes.front());
   for (Value whole : wholes)
-    if (!fit(whole.getType(), wholes.front().getType()))
+    if (!typesMatch(whole.getType(), wholes.front().getType()))
       return op->emitOpError("one operand is ")
              << wholes.front().getType() << ", but another " << whole.getType();
   if (type && failed(expectDim(op, feature, type.getRank(), "feature_index")))

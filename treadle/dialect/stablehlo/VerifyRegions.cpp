@@ -1,5 +1,5 @@
 // Verifiers of ops with functions: reductions, windows, sorts, scatters, control flow.
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
@@ -85,10 +85,10 @@ LogicalResult ReduceWindowOp::verifyRegions() {
     FailureOr<SmallVector<WindowDim>> window =
         windowOf(*this,
                  {.sizes = sizes,
-                  .strides = orNone(getWindowStrides()),
-                  .padding = orNone(getPadding()),
-                  .baseDilations = orNone(getBaseDilations()),
-                  .dilations = orNone(getWindowDilations())},
+                  .strides = valueOrEmpty(getWindowStrides()),
+                  .padding = valueOrEmpty(getPadding()),
+                  .baseDilations = valueOrEmpty(getBaseDilations()),
+                  .dilations = valueOrEmpty(getWindowDilations())},
                  from.getRank());
     return failed(window) ? FailureOr<SmallVector<int64_t>>(failure()) : placesOf(*window, from);
   });
@@ -112,9 +112,9 @@ LogicalResult SelectAndScatterOp::verifyRegions() {
   if (!from)
     return success();
   FailureOr<SmallVector<WindowDim>> window = windowOf(*this,
-                                                      {.sizes = orNone(getWindowDimensions()),
-                                                       .strides = orNone(getWindowStrides()),
-                                                       .padding = orNone(getPadding())},
+                                                      {.sizes = valueOrEmpty(getWindowDimensions()),
+                                                       .strides = valueOrEmpty(getWindowStrides()),
+                                                       .padding = valueOrEmpty(getPadding())},
                                                       from.getRank());
   if (failed(window))
     return failure();

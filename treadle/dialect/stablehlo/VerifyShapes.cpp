@@ -1,5 +1,5 @@
 // Verifiers of ops that change shapes or take parts of tensors.
-#include "treadle/dialect/stablehlo/Fit.h"
+#include "treadle/dialect/stablehlo/TypeChecks.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -25,7 +25,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'if' (IfRegion): the else region gives 0 values, expected 1}}
+  // expected-error@+1 {{node 'if' (IfRegion): the else region yields 0 values, expected 1}}
   %r, %ctl = IfRegion %p then {
     yield(%x) : tensor<f32>
   } else {
@@ -98,7 +98,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'case' (CaseRegion): branch 1 gives 0 values, expected 1}}
+  // expected-error@+1 {{node 'case' (CaseRegion): branch 1 yields 0 values, expected 1}}
   %r, %ctl = CaseRegion %i {
     yield(%x) : tensor<f32>
   }, {

@@ -57,7 +57,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): the condition gives 0 values, expected 1}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): the condition yields 0 values, expected 1}}
   %r, %ctl = WhileRegion(%x) {
   ^bb0(%v: tensor<f32>, %v_ctl: !tf_type.control):
     condition %p : tensor<i1>
@@ -71,7 +71,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): the body gives 2 values, expected 1}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): the body yields 2 values, expected 1}}
   %r, %ctl = WhileRegion(%x) {
   ^bb0(%v: tensor<f32>, %v_ctl: !tf_type.control):
     condition %p : tensor<i1> (%v) : tensor<f32>

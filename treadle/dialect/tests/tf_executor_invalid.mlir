@@ -25,7 +25,7 @@ func.func @graph_in_graph() {
 
 func.func @fetch_of_another_type(%x: tensor<f32>) {
   "tf_executor.graph"() ({
-    // expected-error@+1 {{gives 'tensor<f32>' as operand 0, but result 0 of tf_executor.graph is 'tensor<i32>'}}
+    // expected-error@+1 {{yields 'tensor<f32>' as operand 0, but result 0 of tf_executor.graph is 'tensor<i32>'}}
     tf_executor.fetch %x : tensor<f32>
   }) : () -> tensor<i32>
   return

@@ -34,7 +34,7 @@ struct Scope {
 };
 
 /// The context of an op.
-struct Surroundings {
+struct OpContext {
   ArrayRef<Block *> blocks;
   bool isInFunction = false;
 };
@@ -47,16 +47,16 @@ public:
   Expected<OwningOpRef<ModuleOp>> read();
 
 private:
-  Expected<void> readBlock(Cursor &at, Block &block, const Surroundings &around);
+  Expected<void> readBlock(Cursor &at, Block &block, const OpContext &around);
   Expected<void> readArguments(Cursor &at, Block &block);
   Expected<void> skipUseOrders(Cursor &at, size_t numValues);
   Expected<void> readRegion(Cursor &at, Region &region, bool isFunction);
   Expected<void> readRegions(Cursor &at, OperationState &state, bool isFunction);
   Expected<void> readRegionsAt(Cursor &at, OperationState &state, bool isFunction);
-  Expected<void> readOp(Cursor &at, const Surroundings &around);
+  Expected<void> readOp(Cursor &at, const OpContext &around);
   Expected<void> readShardyFields(Cursor &from, SourceOp &source);
   Expected<void> readFields(Cursor &at, SourceOp &source);
-  Expected<void> readParts(Cursor &at, uint8_t parts, SourceOp &source, const Surroundings &around);
+  Expected<void> readParts(Cursor &at, uint8_t parts, SourceOp &source, const OpContext &around);
   Expected<Operation *> createModule(SourceOp &&source);
   Expected<Operation *> create(SourceOp &&source);
   Expected<Value> readOperand(Cursor &at);
@@ -130,7 +130,7 @@ Expected<void> OperationReader::readArguments(Cursor &at, Block &block) {
   return define(at, block.getArguments());
 }
 
-Expected<void> OperationReader::readBlock(Cursor &at, Block &block, const Surroundings &around) {
+Expected<void> OperationReader::readBlock(Cursor &at, Block &block, const OpContext &around) {
   auto [numOps, hasArguments] = TREADLE_TRY(at.flagged());
   if (hasArguments)
     TREADLE_TRY(readArguments(at, block));
@@ -219,7 +219,7 @@ Expected<void> OperationReader::readFields(Cursor &at, SourceOp &source) {
 }
 
 Expected<void> OperationReader::readParts(Cursor &at, uint8_t parts, SourceOp &source,
-                                          const Surroundings &around) {
+                                          const OpContext &around) {
   OperationState &state = source.state;
   if (parts & Attributes) {
     auto fields = dyn_cast<DictionaryAttr>(TREADLE_TRY(entries.attributeAt(at)));
@@ -280,7 +280,7 @@ static bool isCast(const SourceOp &source) {
          llvm::equal(ValueRange(source.state.operands).getTypes(), source.state.types);
 }
 
-Expected<void> OperationReader::readOp(Cursor &at, const Surroundings &around) {
+Expected<void> OperationReader::readOp(Cursor &at, const OpContext &around) {
   const OpName &name = layout.ops[TREADLE_TRY(at.index(layout.ops.size(), "op"))];
   uint8_t parts = TREADLE_TRY(at.byte());
   if (parts & ~AllParts)

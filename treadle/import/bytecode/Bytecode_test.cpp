@@ -1,8 +1,8 @@
 #include "treadle/import/bytecode/Bytecode.h"
 
 #include "treadle/import/File.h"
-#include "treadle/import/bytecode/ArtifactPairs.h"
-#include "treadle/import/bytecode/SampleArtifact.h"
+#include "treadle/testing/ArtifactPairs.h"
+#include "treadle/testing/SampleArtifact.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -28,7 +28,7 @@ using bytecode::varints;
 std::string graphOf(std::string_view content) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Expected<Module> module = importBytes(context, content);
-  return module ? textOf(**module)
+  return module ? printModule(**module)
                 : str(errorClass(module.error().code), ": ", module.error().message);
 }
 
@@ -40,7 +40,7 @@ TEST_P(FormatVersions, AreReadAsTheText) {
 
 INSTANTIATE_TEST_SUITE_P(Bytecode, FormatVersions, testing::Range<uint64_t>(0, 7));
 
-TEST(Bytecode, WhatEndsTooEarlyIsAnError) {
+TEST(Bytecode, TruncatedFilesAreErrors) {
   for (uint64_t version : {0, 6}) {
     std::string whole = sampleArtifact(version);
     for (size_t size = 4; size < whole.size(); ++size) {
@@ -92,7 +92,7 @@ std::string withLocation(Artifact &file, uint64_t location) {
   return file.bytes();
 }
 
-TEST(Bytecode, AttributesInThemselvesAreErrors) {
+TEST(Bytecode, SelfContainingAttributesAreErrors) {
   Artifact file;
   file.addAttribute("builtin", varints({12, 1, 0})); // a list that contains itself
   EXPECT_NE(graphOf(withLocation(file, 0)).find("an attribute or type contains itself"),
@@ -107,7 +107,7 @@ TEST(Bytecode, AttributesThatNestTooDeepAreErrors) {
             std::string::npos);
 }
 
-TEST(Bytecode, AttributesThatStandForTooMuchAreErrors) {
+TEST(Bytecode, AttributesThatExpandTooFarAreErrors) {
   Artifact file;
   file.addAttribute("builtin", varint(15));
   for (uint64_t i = 0; i < 40; ++i)
@@ -137,7 +137,7 @@ TEST(Bytecode, IsFoundInAFileOfJax) {
   EXPECT_NE(graphOf(file).find("calling convention has version 0"), std::string::npos);
   file.pop_back(); // the vector is longer than the file
   EXPECT_EQ(formatOfContent(file), GraphFormat::JaxExport);
-  EXPECT_NE(graphOf(file).find("its artifact is longer than the rest"), std::string::npos);
+  EXPECT_NE(graphOf(file).find("its artifact is longer than what is left of it"), std::string::npos);
 }
 
 TEST(Bytecode, IsFoundByContent) {
@@ -180,7 +180,7 @@ void compare(StringRef path, Tally &tally) {
   }
 }
 
-TEST(Bytecode, ArtifactsOfAllVersionsAreTheirTexts) {
+TEST(Bytecode, ArtifactsOfAllVersionsEqualTheirTexts) {
   const char *folder = std::getenv(artifactsVariable);
   if (!folder)
     GTEST_SKIP() << artifactsVariable << " isn't set to StableHLO's folder tests/vhlo";

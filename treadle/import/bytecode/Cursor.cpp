@@ -50,14 +50,14 @@ Expected<APInt> Cursor::integer(unsigned bits) {
   return APInt(bits, static_cast<uint64_t>(value), /*isSigned=*/true, /*implicitTrunc=*/true);
 }
 
-static Error noSuch(const Cursor &at, uint64_t index, size_t size, StringRef what) {
+static Error indexOutOfRange(const Cursor &at, uint64_t index, size_t size, StringRef what) {
   return at.damaged("it names ", what.str(), " ", index, ", but there are ", size);
 }
 
 Expected<size_t> Cursor::index(size_t size, StringRef what) {
   uint64_t value = TREADLE_TRY(varint());
   if (value >= size)
-    return Unexpected(noSuch(*this, value, size, what));
+    return Unexpected(indexOutOfRange(*this, value, size, what));
   return value;
 }
 
@@ -66,7 +66,7 @@ Expected<std::optional<size_t>> Cursor::optionalIndex(size_t size, StringRef wha
   if (!isThere)
     return std::nullopt;
   if (value >= size)
-    return Unexpected(noSuch(*this, value, size, what));
+    return Unexpected(indexOutOfRange(*this, value, size, what));
   return value;
 }
 

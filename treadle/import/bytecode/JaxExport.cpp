@@ -47,9 +47,9 @@ template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_
 constexpr uint64_t placeSize = sizeof(uint32_t);
 
 /// Limits the bytes created from a file, whose parts may be shared many times.
-class Budget {
+class SizeBudget {
 public:
-  explicit Budget(uint64_t fileSize) : left(64 * fileSize) {}
+  explicit SizeBudget(uint64_t fileSize) : left(64 * fileSize) {}
   Expected<void> spend(uint64_t bytes) {
     if (bytes > left)
       return Unexpected(damaged("it expands to too many parts"));
@@ -74,7 +74,7 @@ Expected<std::string> textIn(const Vector &list, uint64_t i) {
   return std::string(list.bytes.part(text->begin, text->count));
 }
 
-Expected<std::vector<std::string>> texts(const Table &table, unsigned field, Budget &budget) {
+Expected<std::vector<std::string>> texts(const Table &table, unsigned field, SizeBudget &budget) {
   Vector list = TREADLE_TRY(orDamaged(table.vector(field, placeSize), "a list is too long"));
   std::vector<std::string> values;
   values.reserve(list.count);
@@ -97,7 +97,7 @@ template <typename T> Expected<std::vector<uint64_t>> numbers(const Table &table
 /// Names the leaves of a tree of Python values by their paths.
 class TreeNames {
 public:
-  explicit TreeNames(Budget &budget) : budget(budget) {}
+  explicit TreeNames(SizeBudget &budget) : budget(budget) {}
 
   /// `path`: the names of the edges so far.
   Expected<void> visit(const Table &tree, const std::string &path, int depth = 0);
@@ -108,7 +108,7 @@ private:
   enum Kind : int8_t { Leaf = 0, None = 1, Dict = 4 };
   static constexpr int mostDepth = 64;
 
-  Budget &budget;
+  SizeBudget &budget;
 };
 
 Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int depth) {
@@ -135,7 +135,7 @@ Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int 
 
 using Values = std::vector<JaxExport::Value>;
 
-Expected<JaxExport::Value> valueOf(const Table &aval, Budget &budget) {
+Expected<JaxExport::Value> valueOf(const Table &aval, SizeBudget &budget) {
   JaxExport::Value value;
   value.shape = TREADLE_TRY(texts(aval, field::Shape, budget));
   value.dtype = TREADLE_TRY(orDamaged(aval.number<int8_t>(field::DType), "a dtype is missing"));
@@ -144,7 +144,7 @@ Expected<JaxExport::Value> valueOf(const Table &aval, Budget &budget) {
 
 /// Since version 10, equal values are stored once and referred to by number.
 Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNumber,
-                          Budget &budget) {
+                          SizeBudget &budget) {
   Vector list =
       TREADLE_TRY(orDamaged(exported.vector(direct, placeSize), "it has too many values"));
   Vector unique = TREADLE_TRY(
@@ -174,7 +174,7 @@ std::string plainName(std::string name) {
 }
 
 /// The tree of arguments has two parts: positional and keyword arguments.
-Expected<void> nameArguments(const Table &exported, Budget &budget, Values &values) {
+Expected<void> nameArguments(const Table &exported, SizeBudget &budget, Values &values) {
   std::optional<Table> tree = exported.table(field::InTree);
   std::optional<Vector> both = tree ? tree->vector(field::Children, placeSize) : std::nullopt;
   if (!both || both->count != 2)
@@ -191,7 +191,7 @@ Expected<void> nameArguments(const Table &exported, Budget &budget, Values &valu
   return {};
 }
 
-Expected<void> nameResults(const Table &exported, Budget &budget, Values &values) {
+Expected<void> nameResults(const Table &exported, SizeBudget &budget, Values &values) {
   std::optional<Table> tree = exported.table(field::OutTree);
   if (!tree)
     return {};
@@ -229,7 +229,7 @@ Expected<JaxExport> JaxExport::read(std::string_view bytes) {
   Table exported = TREADLE_TRY(orDamaged(Table::root(Bytes(bytes)), "its table is out of bounds"));
   found.artifact = TREADLE_TRY(
       orDamaged(exported.text(field::Artifact), "its artifact is longer than what is left of it"));
-  Budget budget(bytes.size());
+  SizeBudget budget(bytes.size());
   found.conventionVersion =
       TREADLE_TRY(orDamaged(exported.number<uint16_t>(field::ConventionVersion),
                             "the version of its calling convention"));
@@ -313,7 +313,7 @@ static FailureOr<EntryConvention> conventionOf(func::FuncOp main, const JaxExpor
            << exported.conventionVersion << ", expected one from " << oldestConvention << " to "
            << newestConvention;
   Expected<std::optional<int64_t>> platform =
-      placeOfCpu(exported.platforms, exported.isPlatformChecked);
+      cpuPlatformIndex(exported.platforms, exported.isPlatformChecked);
   if (!platform)
     return main.emitError("unimplemented: ") << platform.error().message;
   EntryConvention convention;

@@ -195,7 +195,7 @@ static Expected<Type> readBuffer(EntryReader &from) {
 
 // --- types without values here: they are kept by name, for an error at what uses them -----------
 
-static std::string textOf(Type type) {
+static std::string printType(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -223,10 +223,10 @@ struct QuantizedHead {
 
 static Expected<QuantizedHead> readQuantizedHead(EntryReader &from) {
   bool isSigned = TREADLE_TRY(from.at.varint()) & 1;
-  std::string storage = textOf(TREADLE_TRY(from.type()));
+  std::string storage = printType(TREADLE_TRY(from.type()));
   if (!isSigned && llvm::StringRef(storage).starts_with("i"))
     storage.front() = 'u';
-  return QuantizedHead{storage, textOf(TREADLE_TRY(from.type()))};
+  return QuantizedHead{storage, printType(TREADLE_TRY(from.type()))};
 }
 
 /// Reads the range of stored numbers; returns the beginning of the type's text.

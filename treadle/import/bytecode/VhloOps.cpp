@@ -302,7 +302,7 @@ static Expected<Operation *> createReturn(OpBuilder &builder, SourceOp &&source)
 
 static bool hasOneOperand(Operation *op) { return op->getNumOperands() == 1; }
 // Futures are tuples here.
-static bool isNever(Operation *) { return false; }
+static bool expressesNone(Operation *) { return false; }
 static bool hasNoRegion(Operation *op) { return op->getNumRegions() == 0; }
 
 static constexpr OpRow ops[] = {
@@ -328,8 +328,8 @@ static constexpr OpRow ops[] = {
      "channel_id concat_dimension replica_groups split_count split_dimension",
      rewriteCollective},
     {"and", 1},
-    {"async_done", {1, "1.15.0"}, "", nullptr, nullptr, isNever},
-    {"async_start", {1, "1.15.0"}, "", nullptr, nullptr, isNever},
+    {"async_done", {1, "1.15.0"}, "", nullptr, nullptr, expressesNone},
+    {"async_start", {1, "1.15.0"}, "", nullptr, nullptr, expressesNone},
     {"atan2", 1},
     {"batch_norm_grad", 1, "epsilon feature_index"},
     {"batch_norm_inference", 1, "epsilon feature_index"},

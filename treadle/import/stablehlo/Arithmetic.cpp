@@ -8,11 +8,11 @@ using namespace treadle::hlo;
 
 /// Returns the operands: unchanged if none has the full shape, otherwise each in its smallest form
 /// that broadcasts.
-static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
+static SmallVector<Value> elementwiseInputs(BodyConverter &body, Operation *op) {
   SmallVector<Value> whole = body.allOf(op->getOperands()), compact;
   bool hasFull = false;
   for (auto [operand, value] : llvm::zip(op->getOperands(), whole)) {
-    compact.push_back(body.compactOf(operand));
+    compact.push_back(body.broadcastableOf(operand));
     hasFull |= compact.back() == value && operand.getType() == op->getResult(0).getType();
     // The element type may differ (a predicate, a comparison's inputs); the shape is the same.
     auto from = dyn_cast<ShapedType>(operand.getType());
@@ -25,7 +25,7 @@ static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
 
 /// Returns the wider type in which a storage-only type is computed; there are no kernels for such
 /// types.
-static Type computedIn(Type element) {
+static Type computationType(Type element) {
   MLIRContext *context = element.getContext();
   if (isa<IntegerType>(element) && !isBool(element) && element.getIntOrFloatBitWidth() < 8)
     return IntegerType::get(context, 8, cast<IntegerType>(element).getSignedness());
@@ -37,23 +37,25 @@ static Type computedIn(Type element) {
 static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
 
 /// Returns a type in which functions are precise enough for the narrower one.
-static Type widerOf(Type element) {
+static Type widerType(Type element) {
   MLIRContext *context = element.getContext();
   if (isHalf(element))
     return Float32Type::get(context);
   auto complex = dyn_cast<ComplexType>(element);
   return complex && complex.getElementType().isF32()
              ? Type(ComplexType::get(Float64Type::get(context)))
-             : computedIn(element);
+             : computationType(element);
 }
 
-static Value addNode(Body &body, Operation *op, StringRef name, bool isWide = false) {
-  auto computed = [&](Type element) { return isWide ? widerOf(element) : computedIn(element); };
+static Value addNode(BodyConverter &body, Operation *op, StringRef name, bool isWide = false) {
+  auto computed = [&](Type element) {
+    return isWide ? widerType(element) : computationType(element);
+  };
   SmallVector<Value> inputs = elementwiseInputs(body, op);
   for (Value &value : inputs)
     value = body.cast(value, computed(elementOf(value)));
   Type type = body.resultType(op), element = elementOf(type);
-  Value result = body.node(name, inputs, Body::withElement(type, computed(element)));
+  Value result = body.node(name, inputs, BodyConverter::withElement(type, computed(element)));
   return body.cast(result, element);
 }
 
@@ -123,7 +125,7 @@ constexpr Same same[] = {
 
 /// Returns the larger or smaller of complex numbers: compares the real parts, then the imaginary
 /// parts. NaN if any part is.
-static LogicalResult readComplexOrder(Body &body, Operation *op) {
+static LogicalResult readComplexOrder(BodyConverter &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   Type part = cast<ComplexType>(x.element()).getElementType();
   Term xReal = x.unary("Real", part), yReal = y.unary("Real", part);
@@ -135,21 +137,21 @@ static LogicalResult readComplexOrder(Body &body, Operation *op) {
 }
 
 /// -i log((x + i y) / sqrt(x^2 + y^2)), computed in complex128 for complex64.
-static LogicalResult readComplexAtan2(Body &body, Operation *op) {
+static LogicalResult readComplexAtan2(BodyConverter &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
-  Term y = Term(body, input(body, op, 0)).as(widerOf(given)),
-       x = Term(body, input(body, op, 1)).as(widerOf(given));
+  Term y = Term(body, input(body, op, 0)).as(widerType(given)),
+       x = Term(body, input(body, op, 1)).as(widerType(given));
   Type part = cast<ComplexType>(y.element()).getElementType();
   auto complexOf = [&](Term real, Term imag) {
     return Term(body, body.node("Complex", {real, imag},
-                                Body::withElement(real.value().getType(), y.element())));
+                                BodyConverter::withElement(real.value().getType(), y.element())));
   };
   Term iy = complexOf(-y.unary("Imag", part), y.unary("Real", part));
   Term log = ((x + iy) / (x * x + y * y).unary("Sqrt")).unary("Log");
   return done(body, op, complexOf(log.unary("Imag", part), -log.unary("Real", part)).as(given));
 }
 
-static LogicalResult readSame(Body &body, Operation *op) {
+static LogicalResult readSame(BodyConverter &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   const Same *row = llvm::find_if(same, [&](const Same &s) { return s.op == name; });
   Type element = elementOf(op->getOperand(op->getNumOperands() - 1).getType());
@@ -173,7 +175,7 @@ static LogicalResult readSame(Body &body, Operation *op) {
 
 // --- numbers ------------------------------------------------------------------------------------
 
-static LogicalResult readNegate(Body &body, Operation *op) {
+static LogicalResult readNegate(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
   if (!isUnsigned(element))
@@ -182,7 +184,7 @@ static LogicalResult readNegate(Body &body, Operation *op) {
 }
 
 /// -1, 0 or 1; NaN and zeros are unchanged.
-static LogicalResult readSign(Body &body, Operation *op) {
+static LogicalResult readSign(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
   if (isUnsigned(element)) {
@@ -198,16 +200,16 @@ static LogicalResult readSign(Body &body, Operation *op) {
   return done(body, op, body.node("SelectV2", {isNumber, sign, x}, x.getType()));
 }
 
-static Value isZero(Body &body, Value x) {
+static Value isZero(BodyConverter &body, Value x) {
   return body.likeOf("Equal", {x, body.scalarInt(elementOf(x), 0)}, body.builder.getI1Type());
 }
 
-static Value choose(Body &body, Value condition, Value yes, Value no, Type type) {
+static Value choose(BodyConverter &body, Value condition, Value yes, Value no, Type type) {
   return body.node("SelectV2", {condition, yes, no}, type);
 }
 
 /// Whether the divisor is a constant without zeros and minus ones, which are special cases.
-static bool isPlainDivisor(Value divisor) {
+static bool isSafeDivisor(Value divisor) {
   Operation *op = divisor.getDefiningOp();
   DenseIntElementsAttr elements;
   if (op && op->getName().stripDialect() == "broadcast_in_dim")
@@ -218,14 +220,14 @@ static bool isPlainDivisor(Value divisor) {
          !elements.getSplatValue<APInt>().isAllOnes();
 }
 
-static Value minusOne(Body &body, Type element) { return body.scalarInt(element, -1); }
+static Value minusOne(BodyConverter &body, Type element) { return body.scalarInt(element, -1); }
 
 /// x / 0 is -1 (all bits set); the minimum divided by -1 is the minimum.
-static LogicalResult readDivide(Body &body, Operation *op) {
+static LogicalResult readDivide(BodyConverter &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
   if (!element.isIntOrIndex() || isBool(element))
     return done(body, op, addNode(body, op, "RealDiv"));
-  if (isPlainDivisor(op->getOperand(1)))
+  if (isSafeDivisor(op->getOperand(1)))
     return done(body, op, addNode(body, op, "TruncateDiv"));
   Value x = input(body, op, 0), y = input(body, op, 1);
   element = elementOf(x);
@@ -246,7 +248,7 @@ static LogicalResult readDivide(Body &body, Operation *op) {
 }
 
 /// x % 0 is x; x % -1 is 0.
-static LogicalResult readRemainder(Body &body, Operation *op) {
+static LogicalResult readRemainder(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), y = input(body, op, 1);
   Type element = elementOf(x), type = x.getType();
   if (!isa<IntegerType>(element))
@@ -255,7 +257,7 @@ static LogicalResult readRemainder(Body &body, Operation *op) {
   if (!isUnsigned(element))
     special = body.like("LogicalOr", {zero, body.likeOf("Equal", {y, minusOne(body, element)},
                                                         body.builder.getI1Type())});
-  Value safe = isPlainDivisor(op->getOperand(1))
+  Value safe = isSafeDivisor(op->getOperand(1))
                    ? y
                    : choose(body, special, body.scalarInt(element, 1), y, y.getType());
   Value quotient = body.node("TruncateDiv", {x, safe}, type);
@@ -275,7 +277,7 @@ static Term unsignedPower(Term x, Term y, Type wide) {
 }
 
 /// For negative exponents, only the bases 1 and -1 give results other than 0.
-static LogicalResult readPower(Body &body, Operation *op) {
+static LogicalResult readPower(BodyConverter &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
   if (!isa<IntegerType>(element))
     return done(body, op, addNode(body, op, "Pow", isComplex(element)));
@@ -299,7 +301,7 @@ static LogicalResult readPower(Body &body, Operation *op) {
 }
 
 /// Rounds halves away from zero.
-static LogicalResult readRoundAway(Body &body, Operation *op) {
+static LogicalResult readRoundAway(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x), type = x.getType(), flag = body.builder.getI1Type();
   Value size = body.like("Abs", x), whole = body.like("Floor", size);
@@ -314,14 +316,14 @@ static LogicalResult readRoundAway(Body &body, Operation *op) {
 }
 
 /// exp(log(x) / 3), and 0 for 0.
-static LogicalResult readComplexCubeRoot(Body &body, Operation *op) {
+static LogicalResult readComplexCubeRoot(BodyConverter &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
-  Term x = Term(body, input(body, op, 0)).as(widerOf(given));
+  Term x = Term(body, input(body, op, 0)).as(widerType(given));
   Term root = (x.unary("Log") / 3).unary("Exp");
   return done(body, op, (x == 0.0).choose(x, root).as(given));
 }
 
-static LogicalResult readCubeRoot(Body &body, Operation *op) {
+static LogicalResult readCubeRoot(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type given = elementOf(x);
   if (isComplex(given))
@@ -338,11 +340,11 @@ static LogicalResult readCubeRoot(Body &body, Operation *op) {
 }
 
 /// For complex numbers: NaN if the magnitude is infinite or 0 and the angle isn't known.
-static LogicalResult readExponential(Body &body, Operation *op) {
+static LogicalResult readExponential(BodyConverter &body, Operation *op) {
   Type given = elementOf(body.resultType(op));
   if (!isComplex(given))
     return done(body, op, addNode(body, op, "Exp"));
-  Term x = Term(body, input(body, op, 0)).as(widerOf(given)), result = x.unary("Exp");
+  Term x = Term(body, input(body, op, 0)).as(widerType(given)), result = x.unary("Exp");
   Type part = cast<ComplexType>(x.element()).getElementType(), flag = body.builder.getI1Type();
   Term isUnknown =
       x.unary("Real", part).unary("IsInf", flag) && !x.unary("Imag", part).unary("IsFinite", flag);
@@ -385,7 +387,7 @@ static Term erfInvOfDouble(Term x) {
   return (x < 0.0).choose(-root, root);
 }
 
-static LogicalResult readErfInv(Body &body, Operation *op) {
+static LogicalResult readErfInv(BodyConverter &body, Operation *op) {
   Term x(body, input(body, op, 0));
   Type given = x.element();
   if (given.isF64())
@@ -395,7 +397,7 @@ static LogicalResult readErfInv(Body &body, Operation *op) {
 
 /// Returns the next float after x towards y. Bit patterns are ordered like floats if those of
 /// negative floats are counted down.
-static LogicalResult readNextAfter(Body &body, Operation *op) {
+static LogicalResult readNextAfter(BodyConverter &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   Type element = x.element();
   if (!isHalf(element))
@@ -409,14 +411,14 @@ static LogicalResult readNextAfter(Body &body, Operation *op) {
   return done(body, op, (x != x || y != y).choose(x + y, next));
 }
 
-static LogicalResult readClamp(Body &body, Operation *op) {
+static LogicalResult readClamp(BodyConverter &body, Operation *op) {
   Value low = input(body, op, 0), x = input(body, op, 1), high = input(body, op, 2);
   Type type = body.resultType(op);
   Value raised = body.node("Maximum", {x, low}, type);
   return done(body, op, body.node("Minimum", {raised, high}, type));
 }
 
-static LogicalResult readReducePrecision(Body &body, Operation *op) {
+static LogicalResult readReducePrecision(BodyConverter &body, Operation *op) {
   Attrs attrs;
   for (StringRef key : {"exponent_bits", "mantissa_bits"})
     attrs.append(key, body.builder.getI64IntegerAttr(numberOr(op, key, 0)));
@@ -431,7 +433,7 @@ static Type unsignedOf(Type element) {
                           IntegerType::Unsigned);
 }
 
-static Value bitcast(Body &body, Value x, Type element) {
+static Value bitcast(BodyConverter &body, Value x, Type element) {
   return elementOf(x) == element ? x : body.likeOf("Bitcast", x, element);
 }
 
@@ -449,7 +451,7 @@ static bool isSmallShift(Value amount, unsigned bits) {
 
 /// Shifts by the number of bits or more give 0, or for an arithmetic shift copies of the sign bit,
 /// which is repeated for unsigned numbers too.
-static LogicalResult readShift(Body &body, Operation *op) {
+static LogicalResult readShift(BodyConverter &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   bool isLeft = name == "shift_left", isArithmetic = name == "shift_right_arithmetic";
   SmallVector<Value> inputs = elementwiseInputs(body, op);
@@ -457,7 +459,7 @@ static LogicalResult readShift(Body &body, Operation *op) {
   unsigned bits = element.getIntOrFloatBitWidth();
   Type computed = isArithmetic ? body.builder.getIntegerType(bits) : logical;
   Value x = bitcast(body, inputs[0], computed), amount = bitcast(body, inputs[1], computed);
-  Type shifted = Body::withElement(body.resultType(op), computed);
+  Type shifted = BodyConverter::withElement(body.resultType(op), computed);
   auto finish = [&](Value value) { return done(body, op, bitcast(body, value, element)); };
   StringRef shift = isLeft ? "LeftShift" : "RightShift";
   if (isSmallShift(op->getOperand(1), bits))
@@ -473,19 +475,19 @@ static LogicalResult readShift(Body &body, Operation *op) {
   return finish(choose(body, isLarge, body.scalarInt(logical, 0), value, shifted));
 }
 
-static Value populationCount(Body &body, Value x) {
+static Value populationCount(BodyConverter &body, Value x) {
   Type element = elementOf(x);
   Value count = body.likeOf("PopulationCount", x,
                             IntegerType::get(element.getContext(), 8, IntegerType::Unsigned));
   return body.cast(count, element);
 }
 
-static LogicalResult readPopulationCount(Body &body, Operation *op) {
+static LogicalResult readPopulationCount(BodyConverter &body, Operation *op) {
   return done(body, op, populationCount(body, input(body, op, 0)));
 }
 
 /// Sets all bits below the highest set bit, then counts the clear bits.
-static LogicalResult readLeadingZeros(Body &body, Operation *op) {
+static LogicalResult readLeadingZeros(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x), logical = unsignedOf(element);
   unsigned bits = element.getIntOrFloatBitWidth();
@@ -499,7 +501,7 @@ static LogicalResult readLeadingZeros(Body &body, Operation *op) {
 // --- comparisons --------------------------------------------------------------------------------
 
 /// Inverts the other bits of a pattern with a set sign bit.
-static Value flipped(Body &body, Value pattern) {
+static Value flipped(BodyConverter &body, Value pattern) {
   Type whole = elementOf(pattern);
   unsigned bits = whole.getIntOrFloatBitWidth();
   Value sign = body.like("RightShift", {pattern, body.scalarInt(whole, bits - 1)});
@@ -507,16 +509,16 @@ static Value flipped(Body &body, Value pattern) {
   return body.like("BitwiseXor", {pattern, flip});
 }
 
-Value hlo::totalOrder(Body &body, Value x) {
+Value hlo::totalOrder(BodyConverter &body, Value x) {
   Type whole = body.builder.getIntegerType(elementOf(x).getIntOrFloatBitWidth());
   return flipped(body, bitcast(body, x, whole));
 }
 
-Value hlo::ofTotalOrder(Body &body, Value order, Type element) {
+Value hlo::ofTotalOrder(BodyConverter &body, Value order, Type element) {
   return bitcast(body, flipped(body, order), element);
 }
 
-static LogicalResult readCompare(Body &body, Operation *op) {
+static LogicalResult readCompare(BodyConverter &body, Operation *op) {
   static const llvm::StringMap<StringRef> ops = {
       {"EQ", "Equal"},     {"NE", "NotEqual"}, {"LT", "Less"},
       {"LE", "LessEqual"}, {"GT", "Greater"},  {"GE", "GreaterEqual"},
@@ -531,13 +533,13 @@ static LogicalResult readCompare(Body &body, Operation *op) {
     for (Value &value : inputs)
       value = body.cast(value, unsignedOf(body.builder.getI8Type()));
   for (Value &value : inputs)
-    value = body.cast(value, computedIn(elementOf(value)));
+    value = body.cast(value, computationType(elementOf(value)));
   return done(body, op, body.node(ops.lookup(direction), inputs, body.resultType(op)));
 }
 
 // --- constants ----------------------------------------------------------------------------------
 
-static LogicalResult readConstant(Body &body, Operation *op) {
+static LogicalResult readConstant(BodyConverter &body, Operation *op) {
   auto value = op->getAttr("value");
   if (auto elements = dyn_cast_or_null<ElementsAttr>(value)) {
     if (isa<IndexType>(elements.getElementType()))
@@ -556,7 +558,7 @@ static LogicalResult readConstant(Body &body, Operation *op) {
   return op->emitError("its value isn't a tensor of numbers");
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"constant", readConstant},
     {"arith.constant", readConstant},
     {"negate", readNegate},
@@ -579,7 +581,7 @@ static constexpr Row rows[] = {
     {"compare", readCompare},
 };
 
-ArrayRef<Row> hlo::arithmeticRows() {
-  static const SmallVector<Row> all = withOpsOf(same, readSame, rows);
+ArrayRef<ConverterRow> hlo::arithmeticRows() {
+  static const SmallVector<ConverterRow> all = withTableOps(same, readSame, rows);
   return all;
 }

@@ -11,7 +11,7 @@ namespace {
 /// Shared by the three ops, whose first operand has a feature dimension.
 class Normalizer {
 public:
-  Normalizer(Body &body, Operation *op)
+  Normalizer(BodyConverter &body, Operation *op)
       : body(body), x(input(body, op, 0)), type(rankedOf(x)), element(type.getElementType()) {
     int64_t feature = numberOr(op, "feature_index", type.getRank() - 1);
     shape.assign(type.getRank(), 1);
@@ -45,7 +45,7 @@ public:
     return op("AddV2", op("Mul", centred, spread(factor)), spread(offset));
   }
 
-  Body &body;
+  BodyConverter &body;
   Value x, spreadLess, epsilon; // per-feature value of any shape that broadcasts
   RankedTensorType type;
   Type element;
@@ -55,14 +55,14 @@ public:
 
 } // namespace
 
-static LogicalResult readInference(Body &body, Operation *op) {
+static LogicalResult readInference(BodyConverter &body, Operation *op) {
   Normalizer n(body, op);
   body.map(op->getResult(0), n.normalized(input(body, op, 3), input(body, op, 4),
                                           input(body, op, 1), input(body, op, 2)));
   return success();
 }
 
-static LogicalResult readTraining(Body &body, Operation *op) {
+static LogicalResult readTraining(BodyConverter &body, Operation *op) {
   Normalizer n(body, op);
   n.spreadLess = input(body, op, 1);
   Value mean = n.mean(n.x), centred = n.op("Sub", n.x, n.spread(mean));
@@ -75,7 +75,7 @@ static LogicalResult readTraining(Body &body, Operation *op) {
 
 /// With i = 1 / sqrt(variance + epsilon) and y = (x - mean) i, the gradients are: of scale sum(g
 /// y), of offset sum(g), of x scale i (g - mean(g) - y mean(g y)).
-static LogicalResult readGradient(Body &body, Operation *op) {
+static LogicalResult readGradient(BodyConverter &body, Operation *op) {
   Normalizer n(body, op);
   Value scale = n.spreadLess = input(body, op, 1), gradient = input(body, op, 4);
   Value inverse = n.inverseDeviation(input(body, op, 3));
@@ -90,10 +90,10 @@ static LogicalResult readGradient(Body &body, Operation *op) {
   return success();
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"batch_norm_inference", readInference},
     {"batch_norm_training", readTraining},
     {"batch_norm_grad", readGradient},
 };
 
-ArrayRef<Row> hlo::batchNormRows() { return rows; }
+ArrayRef<ConverterRow> hlo::batchNormRows() { return rows; }

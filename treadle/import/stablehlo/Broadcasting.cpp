@@ -27,7 +27,7 @@ constexpr Broadcasting broadcasting[] = {
 } // namespace
 
 /// Whether operands are aligned at their last dimensions.
-static bool areLast(Operation *op) {
+static bool alignsAtEnd(Operation *op) {
   SmallVector<int64_t> places = numbers(op, "broadcast_dimensions");
   int64_t most = 0;
   for (Type type : op->getOperandTypes())
@@ -41,7 +41,8 @@ static bool areLast(Operation *op) {
 
 /// Returns the result dimensions that an operand maps to: the last ones, or those that the op
 /// states.
-static SmallVector<int64_t> placesOf(Operation *op, RankedTensorType from, RankedTensorType to) {
+static SmallVector<int64_t> broadcastDims(Operation *op, RankedTensorType from,
+                                          RankedTensorType to) {
   int64_t first = to.getRank() - from.getRank();
   SmallVector<int64_t> last = llvm::to_vector(llvm::seq(first, to.getRank()));
   SmallVector<int64_t> named = numbers(op, "broadcast_dimensions");
@@ -49,7 +50,7 @@ static SmallVector<int64_t> placesOf(Operation *op, RankedTensorType from, Ranke
 }
 
 /// Converts the op as the StableHLO op on explicitly broadcast operands.
-static LogicalResult readExplicitly(Body &body, Operation *op) {
+static LogicalResult readWithExplicitBroadcast(BodyConverter &body, Operation *op) {
   auto to = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                                      : RankedTensorType();
   auto isFixed = [&](Type type) {
@@ -67,7 +68,7 @@ static LogicalResult readExplicitly(Body &body, Operation *op) {
     auto from = cast<RankedTensorType>(operand.getType());
     if (from.getShape() != to.getShape()) {
       auto places = builder.getNamedAttr("broadcast_dimensions",
-                                         builder.getDenseI64ArrayAttr(placesOf(op, from, to)));
+                                         builder.getDenseI64ArrayAttr(broadcastDims(op, from, to)));
       operand = makeOp(builder, op->getLoc(), "stablehlo.broadcast_in_dim", operand,
                        to.clone(from.getElementType()), places);
       made.push_back(operand.getDefiningOp());
@@ -80,31 +81,31 @@ static LogicalResult readExplicitly(Body &body, Operation *op) {
   return readInPlaceOf(body, op, made, made.back()->getResults());
 }
 
-static LogicalResult readBroadcasting(Body &body, Operation *op) {
+static LogicalResult readBroadcasting(BodyConverter &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   const Broadcasting *row =
       llvm::find_if(broadcasting, [&](const Broadcasting &b) { return b.op == name; });
   Value last = input(body, op, op->getNumOperands() - 1);
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
   bool isDivision = name == "broadcast_divide" && isa<IntegerType>(elementOf(last));
-  if (node.empty() || isDivision || !areLast(op))
-    return readExplicitly(body, op);
+  if (node.empty() || isDivision || !alignsAtEnd(op))
+    return readWithExplicitBroadcast(body, op);
   return done(body, op, body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
-static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
+static LogicalResult readBroadcastCompare(BodyConverter &body, Operation *op) {
   static const llvm::StringMap<StringRef> ops = {
       {"EQ", "Equal"},     {"NE", "NotEqual"}, {"LT", "Less"},
       {"LE", "LessEqual"}, {"GT", "Greater"},  {"GE", "GreaterEqual"},
   };
   StringRef name = ops.lookup(word(op, "comparison_direction"));
-  if (name.empty() || word(op, "compare_type") == "TOTALORDER" || !areLast(op))
-    return readExplicitly(body, op);
+  if (name.empty() || word(op, "compare_type") == "TOTALORDER" || !alignsAtEnd(op))
+    return readWithExplicitBroadcast(body, op);
   return done(body, op, body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
 /// Fills the operand's shape with the value.
-static LogicalResult readConstantLike(Body &body, Operation *op) {
+static LogicalResult readConstantLike(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
   Value value;
@@ -125,7 +126,7 @@ static LogicalResult readConstantLike(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {value, shape}, x.getType()));
 }
 
-static LogicalResult readIndexSelect(Body &body, Operation *op) {
+static LogicalResult readIndexSelect(BodyConverter &body, Operation *op) {
   if (numberOr(op, "batch_dims", 0) != 0)
     return unimplementedOp(op) << " with batch dimensions";
   Value axis = body.index(numberOr(op, "dim", 0));
@@ -134,25 +135,25 @@ static LogicalResult readIndexSelect(Body &body, Operation *op) {
       body.node("GatherV2", {input(body, op, 0), input(body, op, 1), axis}, body.resultType(op)));
 }
 
-static LogicalResult readUnaryEinsum(Body &body, Operation *op) {
+static LogicalResult readUnaryEinsum(BodyConverter &body, Operation *op) {
   Attrs attrs;
   attrs.append("equation", body.builder.getStringAttr(word(op, "einsum_config")));
   return done(body, op, body.node("Einsum", input(body, op, 0), body.resultType(op), attrs));
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"broadcast_compare", readBroadcastCompare},
-    {"broadcast_power", readExplicitly},
-    {"broadcast_remainder", readExplicitly},
-    {"broadcast_shift_left", readExplicitly},
-    {"broadcast_shift_right_arithmetic", readExplicitly},
-    {"broadcast_shift_right_logical", readExplicitly},
+    {"broadcast_power", readWithExplicitBroadcast},
+    {"broadcast_remainder", readWithExplicitBroadcast},
+    {"broadcast_shift_left", readWithExplicitBroadcast},
+    {"broadcast_shift_right_arithmetic", readWithExplicitBroadcast},
+    {"broadcast_shift_right_logical", readWithExplicitBroadcast},
     {"constant_like", readConstantLike},
     {"torch_index_select", readIndexSelect},
     {"unary_einsum", readUnaryEinsum},
 };
 
-ArrayRef<Row> hlo::broadcastingRows() {
-  static const SmallVector<Row> all = withOpsOf(broadcasting, readBroadcasting, rows);
+ArrayRef<ConverterRow> hlo::broadcastingRows() {
+  static const SmallVector<ConverterRow> all = withTableOps(broadcasting, readBroadcasting, rows);
   return all;
 }

@@ -11,13 +11,13 @@ using namespace treadle::hlo;
 
 namespace {
 
-/// Where an op with such a function takes captured values.
-struct Form {
+/// The operands of an op with such a function that are captured values.
+struct CaptureForm {
   StringRef op;
   bool hasInits;  // one initial value per input, after all inputs
   bool arePaired; // the function takes two elements of each input, side by side
 };
-constexpr Form forms[] = {
+constexpr CaptureForm forms[] = {
     {"reduce", true, false}, {"reduce_window", true, false}, {"sort", false, true}};
 
 Value broadcast(OpBuilder &builder, Value scalar, RankedTensorType like) {
@@ -29,7 +29,7 @@ Value broadcast(OpBuilder &builder, Value scalar, RankedTensorType like) {
 }
 
 /// Adds arguments for the captures: after each half of the block's own, or as pairs at the end.
-void addArguments(Block &block, ValueRange captures, const Form &form, unsigned count) {
+void addArguments(Block &block, ValueRange captures, const CaptureForm &form, unsigned count) {
   SmallVector<Value> inside;
   for (auto [i, capture] : llvm::enumerate(captures)) {
     Location loc = capture.getLoc();
@@ -55,7 +55,7 @@ void addArguments(Block &block, ValueRange captures, const Form &form, unsigned 
 } // namespace
 
 /// Returns the op with captures as inputs; its first results are those of `op`.
-static Operation *withInputs(Operation *op, ValueRange captures, const Form &form,
+static Operation *withInputs(Operation *op, ValueRange captures, const CaptureForm &form,
                              SmallVector<Operation *> &made) {
   OpBuilder builder(op);
   auto like = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -83,9 +83,10 @@ static Operation *withInputs(Operation *op, ValueRange captures, const Form &for
   return wide;
 }
 
-LogicalResult hlo::readWithCaptures(Body &body, Operation *op, ValueRange captures) {
+LogicalResult hlo::readWithCaptures(BodyConverter &body, Operation *op, ValueRange captures) {
   StringRef name = op->getName().stripDialect();
-  const Form *form = llvm::find_if(forms, [&](const Form &row) { return row.op == name; });
+  const CaptureForm *form =
+      llvm::find_if(forms, [&](const CaptureForm &row) { return row.op == name; });
   auto like = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
                                    : RankedTensorType();
   auto isScalar = [](Value value) {

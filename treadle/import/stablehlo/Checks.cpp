@@ -8,14 +8,16 @@ using namespace treadle::hlo;
 
 // --- comparisons --------------------------------------------------------------------------------
 
-static Value logical(Body &body, StringRef op, Value a, Value b) { return body.like(op, {a, b}); }
+static Value logical(BodyConverter &body, StringRef op, Value a, Value b) {
+  return body.like(op, {a, b});
+}
 
-static Value compared(Body &body, StringRef op, Value a, Value b) {
+static Value compared(BodyConverter &body, StringRef op, Value a, Value b) {
   return body.likeOf(op, {a, b}, body.builder.getI1Type());
 }
 
 /// Whether numbers are equal, or both NaN.
-static Value areSame(Body &body, Value a, Value b) {
+static Value areEqualOrNaN(BodyConverter &body, Value a, Value b) {
   Value same = compared(body, "Equal", a, b);
   if (!isFloat(elementOf(a)) && !isComplex(elementOf(a)))
     return same;
@@ -25,7 +27,7 @@ static Value areSame(Body &body, Value a, Value b) {
 }
 
 /// Returns the real and imaginary parts, or the numbers themselves if they are real.
-static SmallVector<Value> realsOf(Body &body, Value x) {
+static SmallVector<Value> realParts(BodyConverter &body, Value x) {
   auto complex = dyn_cast<ComplexType>(elementOf(x));
   if (!complex)
     return {x};
@@ -33,15 +35,15 @@ static SmallVector<Value> realsOf(Body &body, Value x) {
   return {body.likeOf("Real", x, part), body.likeOf("Imag", x, part)};
 }
 
-static Value areNear(Body &body, Value a, Value b, double tolerance) {
+static Value areNear(BodyConverter &body, Value a, Value b, double tolerance) {
   Value distance = body.like("Abs", body.like("Sub", {a, b}));
   Value near = compared(body, "LessEqual", distance, body.scalar(elementOf(a), tolerance));
-  return logical(body, "LogicalOr", areSame(body, a, b), near);
+  return logical(body, "LogicalOr", areEqualOrNaN(body, a, b), near);
 }
 
 /// Returns the bits of floats as integers in the same order: those of negative floats, which grow
 /// as the float decreases, are subtracted from the minimum.
-static Value orderedBits(Body &body, Value x) {
+static Value orderedBits(BodyConverter &body, Value x) {
   unsigned width = elementOf(x).getIntOrFloatBitWidth();
   Type narrow = body.builder.getIntegerType(width), wide = body.builder.getI64Type();
   Value bits = body.cast(body.likeOf("Bitcast", x, narrow), wide);
@@ -54,7 +56,7 @@ static Value orderedBits(Body &body, Value x) {
 
 /// Returns the distance of two floats in units in the last place: 0 if they are equal, and the
 /// maximum of 64 bits if one of them is infinite or NaN.
-static Value distanceInFloats(Body &body, Value a, Value b) {
+static Value ulpDistance(BodyConverter &body, Value a, Value b) {
   Type wide = body.builder.getIntegerType(64, /*isSigned=*/false);
   Value x = orderedBits(body, a), y = orderedBits(body, b);
   Value larger = body.like("Maximum", {x, y}), smaller = body.like("Minimum", {x, y});
@@ -66,19 +68,20 @@ static Value distanceInFloats(Body &body, Value a, Value b) {
               body.likeOf("IsFinite", b, body.builder.getI1Type()));
   Type type = distance.getType();
   distance = body.node("SelectV2", {areFinite, distance, body.scalarInt(wide, -1)}, type);
-  return body.node("SelectV2", {areSame(body, a, b), body.scalarInt(wide, 0), distance}, type);
+  return body.node("SelectV2", {areEqualOrNaN(body, a, b), body.scalarInt(wide, 0), distance},
+                   type);
 }
 
 /// Whether the distance is in the range; numbers are unsigned.
-static Value areNeighbours(Body &body, Value a, Value b, int64_t least, int64_t most) {
-  Value distance = distanceInFloats(body, a, b);
+static Value isDistanceInRange(BodyConverter &body, Value a, Value b, int64_t least, int64_t most) {
+  Value distance = ulpDistance(body, a, b);
   Type wide = elementOf(distance);
   return logical(body, "LogicalAnd",
                  compared(body, "LessEqual", distance, body.scalarInt(wide, most)),
                  compared(body, "GreaterEqual", distance, body.scalarInt(wide, least)));
 }
 
-static Value all(Body &body, ArrayRef<Value> flags) {
+static Value all(BodyConverter &body, ArrayRef<Value> flags) {
   SmallVector<Value> wholes;
   for (Value flag : flags) {
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(rankedOf(flag).getRank()));
@@ -90,7 +93,7 @@ static Value all(Body &body, ArrayRef<Value> flags) {
 
 // --- ops ----------------------------------------------------------------------------------------
 
-static void assertThat(Body &body, Value condition, StringRef message, ValueRange shown) {
+static void assertThat(BodyConverter &body, Value condition, StringRef message, ValueRange shown) {
   auto type = RankedTensorType::get({}, tf_type::StringType::get(body.builder.getContext()));
   SmallVector<Value> inputs{condition};
   inputs.push_back(body.constant(DenseStringElementsAttr::get(type, ArrayRef<StringRef>(message))));
@@ -102,12 +105,12 @@ static void assertThat(Body &body, Value condition, StringRef message, ValueRang
 namespace {
 
 /// How a check compares, named by a word of the op's name.
-enum class Nearness { Same, Tolerance, Neighbours };
+enum class CheckKind { Same, Tolerance, Neighbours };
 
 } // namespace
 
 /// Returns the two tensors of a check: operands, or one operand and one attribute.
-static FailureOr<std::pair<Value, Value>> comparedBy(Body &body, Operation *op) {
+static FailureOr<std::pair<Value, Value>> comparedTensors(BodyConverter &body, Operation *op) {
   auto stated = op->getAttrOfType<ElementsAttr>("value");
   if (op->getNumOperands() != (stated ? 1 : 2))
     return unimplementedOp(op) << " of " << op->getNumOperands() << " operands";
@@ -123,11 +126,11 @@ static double realOr(Operation *op, StringRef key, double otherwise) {
   return attr ? attr.getValueAsDouble() : otherwise;
 }
 
-static FailureOr<Value> isAsExpected(Body &body, Operation *op, Nearness nearness) {
+static FailureOr<Value> isAsExpected(BodyConverter &body, Operation *op, CheckKind nearness) {
   // The defaults of StableHLO's own tools.
   const double tolerance = word(op, "call_target_name") == "check.expect_almost_eq" ? 1e-3 : 1e-4;
   constexpr int64_t mostBetween = 3;
-  FailureOr<std::pair<Value, Value>> pair = comparedBy(body, op);
+  FailureOr<std::pair<Value, Value>> pair = comparedTensors(body, op);
   if (failed(pair))
     return failure();
   auto [a, b] = *pair;
@@ -137,17 +140,17 @@ static FailureOr<Value> isAsExpected(Body &body, Operation *op, Nearness nearnes
   }
   SmallVector<Value> flags;
   bool isExact = !isFloat(elementOf(a)) && !isComplex(elementOf(a));
-  if (nearness == Nearness::Same || isExact)
-    return all(body, areSame(body, a, b));
-  for (auto [x, y] : llvm::zip(realsOf(body, a), realsOf(body, b)))
-    flags.push_back(nearness == Nearness::Tolerance
+  if (nearness == CheckKind::Same || isExact)
+    return all(body, areEqualOrNaN(body, a, b));
+  for (auto [x, y] : llvm::zip(realParts(body, a), realParts(body, b)))
+    flags.push_back(nearness == CheckKind::Tolerance
                         ? areNear(body, x, y, realOr(op, "tolerance", tolerance))
-                        : areNeighbours(body, x, y, numberOr(op, "min_ulp_difference", 0),
-                                        numberOr(op, "max_ulp_difference", mostBetween)));
+                        : isDistanceInRange(body, x, y, numberOr(op, "min_ulp_difference", 0),
+                                            numberOr(op, "max_ulp_difference", mostBetween)));
   return all(body, flags);
 }
 
-template <Nearness nearness> static LogicalResult readCheck(Body &body, Operation *op) {
+template <CheckKind nearness> static LogicalResult readCheck(BodyConverter &body, Operation *op) {
   FailureOr<Value> holds = isAsExpected(body, op, nearness);
   if (failed(holds))
     return failure();
@@ -159,19 +162,19 @@ template <Nearness nearness> static LogicalResult readCheck(Body &body, Operatio
   return success();
 }
 
-static LogicalResult readAssert(Body &body, Operation *op) {
+static LogicalResult readAssert(BodyConverter &body, Operation *op) {
   assertThat(body, input(body, op, 0), word(op, "msg"), {});
   return success();
 }
 
-static constexpr Row rows[] = {
-    {"check.expect_eq", readCheck<Nearness::Same>},
-    {"check.expect_eq_const", readCheck<Nearness::Same>},
-    {"check.expect_almost_eq", readCheck<Nearness::Tolerance>},
-    {"check.expect_almost_eq_const", readCheck<Nearness::Tolerance>},
-    {"check.expect_close", readCheck<Nearness::Neighbours>},
-    {"check.eq", readCheck<Nearness::Tolerance>},
+static constexpr ConverterRow rows[] = {
+    {"check.expect_eq", readCheck<CheckKind::Same>},
+    {"check.expect_eq_const", readCheck<CheckKind::Same>},
+    {"check.expect_almost_eq", readCheck<CheckKind::Tolerance>},
+    {"check.expect_almost_eq_const", readCheck<CheckKind::Tolerance>},
+    {"check.expect_close", readCheck<CheckKind::Neighbours>},
+    {"check.eq", readCheck<CheckKind::Tolerance>},
     {"cf.assert", readAssert},
 };
 
-ArrayRef<Row> hlo::checkRows() { return rows; }
+ArrayRef<ConverterRow> hlo::checkRows() { return rows; }

@@ -13,7 +13,7 @@ using namespace treadle::hlo;
 
 // --- elementwise --------------------------------------------------------------------------------
 
-template <int sign> static LogicalResult readIsInfinite(Body &body, Operation *op) {
+template <int sign> static LogicalResult readIsInfinite(BodyConverter &body, Operation *op) {
   Term x(body, input(body, op, 0));
   return done(body, op, x == sign * std::numeric_limits<double>::infinity());
 }
@@ -30,7 +30,7 @@ static Term upperHalf(Term x, Term y) {
   return xHigh * yHigh + (middle >> by) + (other >> by);
 }
 
-static LogicalResult readMulhi(Body &body, Operation *op) {
+static LogicalResult readMulhi(BodyConverter &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   auto element = dyn_cast<IntegerType>(x.element());
   if (!element || isBool(element))
@@ -50,7 +50,7 @@ namespace {
 /// Converts a scan to a loop over the positions along the dimension.
 class ScanReader {
 public:
-  ScanReader(Body &body, Operation *op) : body(body), op(op), builder(op) {}
+  ScanReader(BodyConverter &body, Operation *op) : body(body), op(op), builder(op) {}
   LogicalResult read();
 
 private:
@@ -64,7 +64,7 @@ private:
   RankedTensorType withOnePlace(RankedTensorType type);
   RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-  Body &body;
+  BodyConverter &body;
   Operation *op;
   OpBuilder builder;
   unsigned numCarries = 0, numInputs = 0, numOutputs = 0;
@@ -212,7 +212,9 @@ LogicalResult ScanReader::read() {
   return readInPlaceOf(body, op, made, made.back()->getResults().drop_front());
 }
 
-static LogicalResult readScan(Body &body, Operation *op) { return ScanReader(body, op).read(); }
+static LogicalResult readScan(BodyConverter &body, Operation *op) {
+  return ScanReader(body, op).read();
+}
 
 // --- custom calls -------------------------------------------------------------------------------
 
@@ -223,10 +225,10 @@ bool hlo::isMhloCall(StringRef target) {
                             target);
 }
 
-LogicalResult hlo::readMhloCall(Body &body, Operation *op) {
+LogicalResult hlo::readMhloCall(BodyConverter &body, Operation *op) {
   OpBuilder builder(op);
   OperationName name(word(op, "call_target_name"), op->getContext());
-  OperationState state(op->getLoc(), stablehlo::modernName(name));
+  OperationState state(op->getLoc(), stablehlo::currentOpName(name));
   state.addOperands(op->getOperands());
   state.addTypes(op->getResultTypes());
   if (auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.attributes"))
@@ -236,7 +238,7 @@ LogicalResult hlo::readMhloCall(Body &body, Operation *op) {
   return readInPlaceOf(body, op, made, made->getResults());
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"is_pos_inf", readIsInfinite<1>},
     {"is_neg_inf", readIsInfinite<-1>},
     {"mulhi", readMulhi},
@@ -244,4 +246,4 @@ static constexpr Row rows[] = {
     {"scan", readScan},
 };
 
-ArrayRef<Row> hlo::chloRows() { return rows; }
+ArrayRef<ConverterRow> hlo::chloRows() { return rows; }

@@ -13,27 +13,28 @@ using namespace treadle::hlo;
 // --- nodes --------------------------------------------------------------------------------------
 
 /// Creates a collective node, which all ranks execute in the same order.
-static Value exchange(Body &body, StringRef op, ValueRange inputs, Type type, Attrs attrs) {
+static Value exchange(BodyConverter &body, StringRef op, ValueRange inputs, Type type,
+                      Attrs attrs) {
   SmallVector<Value> operands(inputs);
-  body.afterEffects(operands);
+  body.waitForEffects(operands);
   Value result = body.node(op, operands, type, std::move(attrs));
   body.addEffect();
   return result;
 }
 
-static Attrs groupAttrs(Body &body, const Groups &groups) {
+static Attrs groupAttrs(BodyConverter &body, const RankGroups &groups) {
   Attrs attrs;
   attrs.append("groups", body.builder.getI64ArrayAttr(groups.flattened()));
   attrs.append("group_size", body.builder.getI64IntegerAttr(static_cast<int64_t>(groups.largest)));
   return attrs;
 }
 
-static Value rankOf(Body &body) {
+static Value rankOf(BodyConverter &body) {
   return body.node("_ProcessRank", {}, RankedTensorType::get({}, body.builder.getI32Type()));
 }
 
 /// Returns this rank's row of a table with one row per rank.
-static Value ofRank(Body &body, ArrayRef<int64_t> table, ArrayRef<int64_t> shape) {
+static Value rowOfRank(BodyConverter &body, ArrayRef<int64_t> table, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> all{body.program.devices.size()};
   llvm::append_range(all, shape);
   Value rows = body.integers(table, all);
@@ -48,7 +49,7 @@ static RankedTensorType stackType(RankedTensorType type, int64_t count) {
 }
 
 /// Returns the stacked values of all ranks of the group.
-static Value gathered(Body &body, Value x, const Groups &groups) {
+static Value gathered(BodyConverter &body, Value x, const RankGroups &groups) {
   RankedTensorType type = rankedOf(x);
   Value row = body.node("ExpandDims", {x, body.index(0)}, stackType(type, 1));
   return exchange(body, "_AllGather", row, stackType(type, static_cast<int64_t>(groups.largest)),
@@ -56,7 +57,7 @@ static Value gathered(Body &body, Value x, const Groups &groups) {
 }
 
 /// Moves the first dimension before dimension `dim` of the others and merges the two.
-static Value joinedAt(Body &body, Value stack, int64_t dim, RankedTensorType type) {
+static Value mergedAt(BodyConverter &body, Value stack, int64_t dim, RankedTensorType type) {
   RankedTensorType given = rankedOf(stack);
   SmallVector<int64_t> order, shape;
   for (int64_t i = 1; i < given.getRank(); ++i) {
@@ -72,7 +73,7 @@ static Value joinedAt(Body &body, Value stack, int64_t dim, RankedTensorType typ
 }
 
 /// Splits dimension `dim` into `count` pieces and stacks them.
-static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
+static Value stackedPieces(BodyConverter &body, Value x, int64_t dim, int64_t count) {
   RankedTensorType type = rankedOf(x);
   SmallVector<int64_t> cut(type.getShape()), order{dim}, shape;
   cut[dim] /= count;
@@ -91,7 +92,7 @@ static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
 // --- reductions ---------------------------------------------------------------------------------
 
 /// Combines the values of the stack one after another by the op's function.
-static FailureOr<Value> folded(Body &body, Operation *op, Value stack) {
+static FailureOr<Value> reducedStack(BodyConverter &body, Operation *op, Value stack) {
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "reducer");
   if (failed(function))
     return failure();
@@ -118,7 +119,8 @@ static StringRef reductionName(Operation *op, Type element) {
                                                : names.lookup(combinerOf(op->getRegion(0)));
 }
 
-static FailureOr<Value> reduced(Body &body, Operation *op, Value x, const Groups &groups) {
+static FailureOr<Value> reduced(BodyConverter &body, Operation *op, Value x,
+                                const RankGroups &groups) {
   if (StringRef name = reductionName(op, elementOf(x)); !name.empty()) {
     Attrs attrs = groupAttrs(body, groups);
     attrs.append("reduction", body.builder.getStringAttr(name));
@@ -126,7 +128,7 @@ static FailureOr<Value> reduced(Body &body, Operation *op, Value x, const Groups
   }
   if (!groups.areEqual())
     return unimplementedOp(op) << " with groups of different sizes by this function";
-  return folded(body, op, gathered(body, x, groups));
+  return reducedStack(body, op, gathered(body, x, groups));
 }
 
 static LogicalResult checkReduction(Operation *op) {
@@ -137,8 +139,8 @@ static LogicalResult checkReduction(Operation *op) {
                                   << " results, expected equal numbers and a function";
 }
 
-static LogicalResult readAllReduce(Body &body, Operation *op) {
-  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+static LogicalResult readAllReduce(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = allDeviceGroups(body, op, reductionNumbering(op));
   if (failed(checkReduction(op)) || failed(groups))
     return failure();
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
@@ -151,8 +153,8 @@ static LogicalResult readAllReduce(Body &body, Operation *op) {
 }
 
 /// The first rank of each group gets the reduction; the others get zeros.
-static LogicalResult readCollectiveReduce(Body &body, Operation *op) {
-  FailureOr<Groups> groups = groupsOf(body, op, reductionNumbering(op));
+static LogicalResult readCollectiveReduce(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = groupsOf(body, op, reductionNumbering(op));
   if (failed(checkReduction(op)) || failed(groups))
     return failure();
   int64_t size = body.program.devices.size();
@@ -166,7 +168,7 @@ static LogicalResult readCollectiveReduce(Body &body, Operation *op) {
     FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
     if (failed(value))
       return failure();
-    Value isMine = body.cast(ofRank(body, isRoot, {}), body.builder.getI1Type());
+    Value isMine = body.cast(rowOfRank(body, isRoot, {}), body.builder.getI1Type());
     Value zeros = body.like("ZerosLike", *value);
     body.map(to, body.node("SelectV2", {isMine, *value, zeros}, value->getType()));
   }
@@ -197,8 +199,8 @@ static LogicalResult expectParts(Operation *op, Value whole, Value part, int64_t
          << ", as its groups require";
 }
 
-static LogicalResult readReduceScatter(Body &body, Operation *op) {
-  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+static LogicalResult readReduceScatter(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = allDeviceGroups(body, op, reductionNumbering(op));
   if (failed(checkReduction(op)) || failed(groups))
     return failure();
   auto count = static_cast<int64_t>(groups->largest);
@@ -214,8 +216,8 @@ static LogicalResult readReduceScatter(Body &body, Operation *op) {
     FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
     if (failed(value))
       return failure();
-    Value pieces = stackOfPieces(body, *value, dim, count);
-    body.map(to, body.node("GatherV2", {pieces, ofRank(body, places, {}), body.index(0)},
+    Value pieces = stackedPieces(body, *value, dim, count);
+    body.map(to, body.node("GatherV2", {pieces, rowOfRank(body, places, {}), body.index(0)},
                            body.typeOf(to.getType())));
   }
   return success();
@@ -230,8 +232,8 @@ static LogicalResult checkMove(Operation *op) {
                                   << " results, expected equal numbers";
 }
 
-static LogicalResult readAllGather(Body &body, Operation *op) {
-  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+static LogicalResult readAllGather(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = allDeviceGroups(body, op, reductionNumbering(op));
   if (failed(checkMove(op)) || failed(groups))
     return failure();
   if (!groups->areEqual())
@@ -243,13 +245,13 @@ static LogicalResult readAllGather(Body &body, Operation *op) {
     if (!type || failed(checkShared(op, x, dim, 1)) ||
         failed(expectParts(op, to, x, dim, static_cast<int64_t>(groups->largest))))
       return failure();
-    body.map(to, joinedAt(body, gathered(body, x, *groups), dim, type));
+    body.map(to, mergedAt(body, gathered(body, x, *groups), dim, type));
   }
   return success();
 }
 
-static LogicalResult readAllToAll(Body &body, Operation *op) {
-  FailureOr<Groups> groups = wholeGroups(body, op, moveNumbering(op));
+static LogicalResult readAllToAll(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = allDeviceGroups(body, op, moveNumbering(op));
   if (failed(checkMove(op)) || failed(groups))
     return failure();
   auto count = static_cast<int64_t>(groups->largest);
@@ -264,16 +266,16 @@ static LogicalResult readAllToAll(Body &body, Operation *op) {
     auto type = dyn_cast<RankedTensorType>(body.typeOf(to.getType()));
     if (!type || failed(checkShared(op, x, split, count)) || failed(checkShared(op, x, concat, 1)))
       return failure();
-    Value pieces = stackOfPieces(body, x, split, count);
+    Value pieces = stackedPieces(body, x, split, count);
     Value got = exchange(body, "_AllToAll", pieces, pieces.getType(), groupAttrs(body, *groups));
-    body.map(to, joinedAt(body, got, concat, type));
+    body.map(to, mergedAt(body, got, concat, type));
   }
   return success();
 }
 
 /// Gathers all values, from which each rank takes its group root's.
-static LogicalResult readBroadcast(Body &body, Operation *op) {
-  FailureOr<Groups> groups = groupsOf(body, op, moveNumbering(op));
+static LogicalResult readBroadcast(BodyConverter &body, Operation *op) {
+  FailureOr<RankGroups> groups = groupsOf(body, op, moveNumbering(op));
   if (failed(groups))
     return failure();
   bool hasRoots = op->hasAttr("has_dynamic_root");
@@ -282,14 +284,14 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
     return op->emitError("it has ")
            << op->getNumOperands() << " operands for " << count << " results";
   int64_t size = body.program.devices.size();
-  Groups world{{llvm::to_vector(llvm::seq(int64_t{0}, size))}, static_cast<size_t>(size)};
+  RankGroups world{{llvm::to_vector(llvm::seq(int64_t{0}, size))}, static_cast<size_t>(size)};
   SmallVector<int64_t> isMember = groups->byRank(size, 0, [](const Ranks &, int64_t) { return 1; });
   auto width = static_cast<int64_t>(groups->largest);
   SmallVector<int64_t> members(size * width, 0);
   for (const Ranks &row : groups->rows)
     for (int64_t rank : row)
       llvm::copy(row, members.begin() + rank * width);
-  Value mine = ofRank(body, members, {width});
+  Value mine = rowOfRank(body, members, {width});
   for (unsigned i = 0; i < count; ++i) {
     Value x = input(body, op, i), place = body.index(0);
     if (hasRoots)
@@ -301,7 +303,7 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
                            RankedTensorType::get({}, elementOf(mine)));
     Value given =
         body.node("GatherV2", {gathered(body, x, world), root, body.index(0)}, x.getType());
-    Value isIn = body.cast(ofRank(body, isMember, {}), body.builder.getI1Type());
+    Value isIn = body.cast(rowOfRank(body, isMember, {}), body.builder.getI1Type());
     body.map(op->getResult(i),
              body.node("SelectV2", {isIn, given, body.like("ZerosLike", x)}, x.getType()));
   }
@@ -309,7 +311,7 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
 }
 
 /// Ranks that receive nothing get zeros.
-static LogicalResult readPermute(Body &body, Operation *op) {
+static LogicalResult readPermute(BodyConverter &body, Operation *op) {
   FailureOr<SmallVector<int64_t>> pairs = pairsOf(body, op, moveNumbering(op));
   if (failed(checkMove(op)) || failed(pairs))
     return failure();
@@ -325,7 +327,7 @@ static LogicalResult readPermute(Body &body, Operation *op) {
 
 // --- numbers of devices -------------------------------------------------------------------------
 
-template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operation *op) {
+template <bool isReplica> static LogicalResult readDeviceId(BodyConverter &body, Operation *op) {
   Type element = elementOf(body.resultType(op));
   const Devices &devices = body.program.devices;
   if (devices.size() == 1)
@@ -337,7 +339,7 @@ template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operatio
 // --- one device ---------------------------------------------------------------------------------
 
 /// On a single device, a collective returns its operand.
-template <Converter among> static LogicalResult readAmong(Body &body, Operation *op) {
+template <Converter among> static LogicalResult readAmong(BodyConverter &body, Operation *op) {
   auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
   if (body.isElementwise)
     return unimplementedOp(op) << " in a function on scalars";
@@ -351,7 +353,7 @@ template <Converter among> static LogicalResult readAmong(Body &body, Operation 
   return success();
 }
 
-static LogicalResult readPermuteAmong(Body &body, Operation *op) {
+static LogicalResult readPermuteAmong(BodyConverter &body, Operation *op) {
   if (body.isElementwise)
     return unimplementedOp(op) << " in a function on scalars";
   if (body.program.devices.size() > 1)
@@ -369,16 +371,16 @@ namespace {
 /// A computation that each device performs on its own shards of global values.
 class ManualComputation {
 public:
-  ManualComputation(Body &body, Operation *op) : body(body), op(op) {}
+  ManualComputation(BodyConverter &body, Operation *op) : body(body), op(op) {}
   LogicalResult read();
 
 private:
   FailureOr<Sharding> shardingOf(StringRef key, unsigned index, RankedTensorType whole,
                                  RankedTensorType part);
   Value partOf(Value whole, const Sharding &sharding, RankedTensorType type);
-  Value wholeOf(Value part, const Sharding &sharding, RankedTensorType type);
+  Value assembleReplica(Value part, const Sharding &sharding, RankedTensorType type);
 
-  Body &body;
+  BodyConverter &body;
   Operation *op;
 };
 
@@ -414,18 +416,18 @@ Value ManualComputation::partOf(Value whole, const Sharding &sharding, RankedTen
   for (const SmallVector<int64_t> &place : sharding.places)
     for (auto [at, size] : llvm::zip(place, type.getShape()))
       starts.push_back(at * size);
-  Value size = body.vector(type.getShape()), start = ofRank(body, starts, {type.getRank()});
+  Value size = body.vector(type.getShape()), start = rowOfRank(body, starts, {type.getRank()});
   return body.node("Slice", {whole, body.cast(start, elementOf(size)), size}, type);
 }
 
 /// Returns, for each replica of the value, the devices that hold it together, in the order of their
 /// shards.
-static Groups copiesOf(const Sharding &sharding) {
+static RankGroups replicasOf(const Sharding &sharding) {
   int64_t count = 1;
   for (int64_t tile : sharding.tiles)
     count *= tile;
   auto copies = static_cast<int64_t>(sharding.places.size()) / count;
-  Groups groups{SmallVector<Ranks>(copies, Ranks(count, 0)), static_cast<size_t>(count)};
+  RankGroups groups{SmallVector<Ranks>(copies, Ranks(count, 0)), static_cast<size_t>(count)};
   for (auto [device, place] : llvm::enumerate(sharding.places)) {
     int64_t number = 0;
     for (auto [tile, at] : llvm::zip(sharding.tiles, place))
@@ -437,12 +439,13 @@ static Groups copiesOf(const Sharding &sharding) {
 
 /// Assembles the replica that the device's shard belongs to. In a nested manual computation,
 /// replicas differ.
-Value ManualComputation::wholeOf(Value part, const Sharding &sharding, RankedTensorType type) {
+Value ManualComputation::assembleReplica(Value part, const Sharding &sharding,
+                                         RankedTensorType type) {
   if (sharding.isReplicated())
     return part;
   int64_t rank = type.getRank();
   RankedTensorType partType = rankedOf(part);
-  Value parts = gathered(body, part, copiesOf(sharding));
+  Value parts = gathered(body, part, replicasOf(sharding));
   SmallVector<int64_t> grid(sharding.tiles), order, turned;
   llvm::append_range(grid, partType.getShape());
   for (int64_t dim = 0; dim < rank; ++dim) {
@@ -474,13 +477,13 @@ LogicalResult ManualComputation::read() {
     FailureOr<Sharding> sharding = shardingOf("out_shardings", i, ranked(result), ranked(value));
     if (failed(sharding))
       return failure();
-    body.map(result, wholeOf(body.of(value), *sharding, ranked(result)));
+    body.map(result, assembleReplica(body.of(value), *sharding, ranked(result)));
   }
   return success();
 }
 
 /// Inlines the body if the device's shard of each value is the whole value.
-static LogicalResult readOwnPart(Body &body, Operation *op) {
+static LogicalResult readSingleDevice(BodyConverter &body, Operation *op) {
   Block &block = op->getRegion(0).front();
   if (body.program.devices.size() > 1 && !body.isElementwise && op->hasAttr("in_shardings"))
     return ManualComputation(body, op).read();
@@ -497,12 +500,12 @@ static LogicalResult readOwnPart(Body &body, Operation *op) {
   return success();
 }
 
-static constexpr Row numberRows[] = {
+static constexpr ConverterRow deviceNumberRows[] = {
     {"replica_id", readDeviceId<true>},
     {"partition_id", readDeviceId<false>},
 };
 
-static constexpr Row exchangeRows[] = {
+static constexpr ConverterRow exchangeRows[] = {
     {"all_reduce", readAmong<readAllReduce>},
     {"all_gather", readAmong<readAllGather>},
     {"reduce_scatter", readAmong<readReduceScatter>},
@@ -510,27 +513,27 @@ static constexpr Row exchangeRows[] = {
     {"collective_broadcast", readAmong<readBroadcast>},
     {"collective_reduce", readAmong<readCollectiveReduce>},
     {"collective_permute", readPermuteAmong},
-    {"sdy.manual_computation", readOwnPart},
+    {"sdy.manual_computation", readSingleDevice},
 };
 
-ArrayRef<Row> hlo::collectiveRows() {
-  static const SmallVector<Row> all = [] {
-    SmallVector<Row> rows = llvm::to_vector(exchangeRows);
-    llvm::append_range(rows, numberRows);
-    rows.push_back({"sdy.named_computation", readOwnPart});
-    rows.push_back({"async_start", readOwnPart}); // its body contains communication
+ArrayRef<ConverterRow> hlo::collectiveRows() {
+  static const SmallVector<ConverterRow> all = [] {
+    SmallVector<ConverterRow> rows = llvm::to_vector(exchangeRows);
+    llvm::append_range(rows, deviceNumberRows);
+    rows.push_back({"sdy.named_computation", readSingleDevice});
+    rows.push_back({"async_start", readSingleDevice}); // its body contains communication
     return rows;
   }();
   return all;
 }
 
-static bool isIn(ArrayRef<Row> rows, Operation *op) {
+static bool isIn(ArrayRef<ConverterRow> rows, Operation *op) {
   StringRef name = tableName(op);
-  return llvm::any_of(rows, [&](const Row &row) { return row.op == name; });
+  return llvm::any_of(rows, [&](const ConverterRow &row) { return row.op == name; });
 }
 
-bool hlo::isExchange(Operation *op) { return isIn(exchangeRows, op); }
+bool hlo::isCollective(Operation *op) { return isIn(exchangeRows, op); }
 
 bool treadle::dependsOnDevice(Operation *op) {
-  return isExchange(op) || isTransfer(op) || isIn(numberRows, op);
+  return isCollective(op) || isPointToPoint(op) || isIn(deviceNumberRows, op);
 }

@@ -1,5 +1,5 @@
 // Converts calls, loops, conditionals and tokens.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/BodyConverter.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Lapack.h"
 #include "treadle/import/stablehlo/Tables.h"
@@ -19,7 +19,7 @@ static size_t sizeOf(func::FuncOp func) {
   return size;
 }
 
-static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee) {
+static LogicalResult callFunction(BodyConverter &body, Operation *op, func::FuncOp callee) {
   FailureOr<std::string> name = body.program.convertedFunction(callee);
   if (failed(name))
     return failure();
@@ -31,7 +31,7 @@ static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee
     types.push_back(body.typeOf(type));
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   if (hasEffects)
-    body.afterEffects(inputs);
+    body.waitForEffects(inputs);
   SmallVector<Value> results =
       body.nodes(hasEffects ? "StatefulPartitionedCall" : "PartitionedCall", inputs, types, attrs);
   for (auto [from, to] : llvm::zip(op->getResults(), results))
@@ -44,7 +44,7 @@ static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee
 namespace treadle::hlo {
 
 /// Inlines small functions, of which tracing creates many, and all calls within scalar functions.
-LogicalResult readCall(Body &body, Operation *op) {
+LogicalResult readCall(BodyConverter &body, Operation *op) {
   constexpr size_t smallSize = 40;
   FlatSymbolRefAttr symbol;
   for (StringRef key : {"callee", "decomposition"})
@@ -93,8 +93,9 @@ SmallVector<Value> hlo::capturesOf(MutableArrayRef<Region> regions) {
 
 /// Returns the function of a region, with its captures after its own arguments. With
 /// `passesCaptures` it also returns the captures after its results.
-static FailureOr<std::string> regionFunction(Body &body, Region &region, ValueRange captures,
-                                             bool passesCaptures, StringRef base) {
+static FailureOr<std::string> regionFunction(BodyConverter &body, Region &region,
+                                             ValueRange captures, bool passesCaptures,
+                                             StringRef base) {
   if (!llvm::hasSingleElement(region))
     return region.getParentOp()->emitError("a region has several blocks, expected one");
   Block &block = region.front();
@@ -107,29 +108,29 @@ static FailureOr<std::string> regionFunction(Body &body, Region &region, ValueRa
     results.push_back(body.typeOf(result.getType()));
   if (passesCaptures)
     llvm::append_range(results, ArrayRef(inputs).drop_front(block.getNumArguments()));
-  return body.program.addFunction(base, inputs, results, body.isElementwise,
-                                  region.getParentOp()->getLoc(),
-                                  [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
-                                    unsigned next = 0;
-                                    for (Value argument : block.getArguments())
-                                      inner.map(argument, target.getDataArgument(next++));
-                                    for (Value capture : captures)
-                                      inner.map(capture, target.getDataArgument(next++));
-                                    if (failed(inner.readBlock(block)))
-                                      return failure();
-                                    values = inner.allOf(block.back().getOperands());
-                                    if (passesCaptures)
-                                      llvm::append_range(values, inner.allOf(captures));
-                                    return success();
-                                  });
+  return body.program.addFunction(
+      base, inputs, results, body.isElementwise, region.getParentOp()->getLoc(),
+      [&](BodyConverter &inner, tfg::FuncOp target, SmallVector<Value> &values) {
+        unsigned next = 0;
+        for (Value argument : block.getArguments())
+          inner.map(argument, target.getDataArgument(next++));
+        for (Value capture : captures)
+          inner.map(capture, target.getDataArgument(next++));
+        if (failed(inner.readBlock(block)))
+          return failure();
+        values = inner.allOf(block.back().getOperands());
+        if (passesCaptures)
+          llvm::append_range(values, inner.allOf(captures));
+        return success();
+      });
 }
 
-static SmallVector<Value> addControlNode(Body &body, Operation *op, StringRef kind,
+static SmallVector<Value> addControlNode(BodyConverter &body, Operation *op, StringRef kind,
                                          ValueRange inputs, TypeRange types, Attrs attrs) {
   bool hasEffects = body.program.hasEffects(op);
   SmallVector<Value> operands(inputs);
   if (hasEffects)
-    body.afterEffects(operands);
+    body.waitForEffects(operands);
   SmallVector<Value> results =
       body.nodes(hasEffects ? kind.str() : ("Stateless" + kind).str(), operands, types, attrs);
   for (auto [from, to] : llvm::zip(op->getResults(), results))
@@ -139,7 +140,7 @@ static SmallVector<Value> addControlNode(Body &body, Operation *op, StringRef ki
   return results;
 }
 
-static LogicalResult readWhile(Body &body, Operation *op) {
+static LogicalResult readWhile(BodyConverter &body, Operation *op) {
   SmallVector<Value> captures = capturesOf(op->getRegions());
   FailureOr<std::string> cond =
       regionFunction(body, op->getRegion(0), captures, false, "while_cond");
@@ -162,7 +163,7 @@ static LogicalResult readWhile(Body &body, Operation *op) {
   return success();
 }
 
-static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *op,
+static FailureOr<SmallVector<Attribute>> branchFunctions(BodyConverter &body, Operation *op,
                                                          ValueRange captures) {
   SmallVector<Attribute> functions;
   for (Region &region : op->getRegions()) {
@@ -176,7 +177,7 @@ static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *
 
 /// Replaces the branches' arguments by the operands after the selector, in order: old programs
 /// write conditionals this way.
-static void takeOperands(Operation *op) {
+static void bindBranchOperands(Operation *op) {
   unsigned next = 1;
   for (Region &region : op->getRegions()) {
     Block &block = region.front();
@@ -187,8 +188,8 @@ static void takeOperands(Operation *op) {
   op->setOperands(op->getOperands().take_front());
 }
 
-static LogicalResult readConditional(Body &body, Operation *op, StringRef kind) {
-  takeOperands(op);
+static LogicalResult readConditional(BodyConverter &body, Operation *op, StringRef kind) {
+  bindBranchOperands(op);
   SmallVector<Value> captures = capturesOf(op->getRegions());
   FailureOr<SmallVector<Attribute>> functions = branchFunctions(body, op, captures);
   if (failed(functions))
@@ -209,8 +210,10 @@ static LogicalResult readConditional(Body &body, Operation *op, StringRef kind) 
   return success();
 }
 
-static LogicalResult readIf(Body &body, Operation *op) { return readConditional(body, op, "If"); }
-static LogicalResult readCase(Body &body, Operation *op) {
+static LogicalResult readIf(BodyConverter &body, Operation *op) {
+  return readConditional(body, op, "If");
+}
+static LogicalResult readCase(BodyConverter &body, Operation *op) {
   return readConditional(body, op, "Case");
 }
 
@@ -240,7 +243,7 @@ StringRef hlo::combinerOf(Region &region) {
 }
 
 /// Whether a scalar op is also an elementwise op on tensors.
-static bool isScalarOp(Body &body, Operation *op) {
+static bool isScalarOp(BodyConverter &body, Operation *op) {
   static const llvm::StringSet<> others = {"while",
                                            "if",
                                            "case",
@@ -280,13 +283,14 @@ static bool isScalarOp(Body &body, Operation *op) {
          llvm::all_of(op->getResultTypes(), isScalar);
 }
 
-static bool isElementwiseBlock(Body &body, Block &block) {
+static bool isElementwiseBlock(BodyConverter &body, Block &block) {
   return llvm::all_of(block.without_terminator(),
                       [&](Operation &op) { return isScalarOp(body, &op); });
 }
 
-static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block, Location location,
-                                                       ValueRange captures, StringRef base) {
+static FailureOr<ScalarFunction> scalarFunctionOfBlock(BodyConverter &body, Block &block,
+                                                       Location location, ValueRange captures,
+                                                       StringRef base) {
   bool isElementwise = isElementwiseBlock(body, block);
   SmallVector<Type> inputs, results;
   auto typeOf = [&](Value value) -> Type {
@@ -299,22 +303,22 @@ static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block,
     inputs.push_back(typeOf(argument));
   for (Value result : block.back().getOperands())
     results.push_back(typeOf(result));
-  FailureOr<std::string> name =
-      body.program.addFunction(base, inputs, results, isElementwise, location,
-                               [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
-                                 for (auto [i, argument] : llvm::enumerate(arguments))
-                                   inner.map(argument, target.getDataArgument(i));
-                                 if (failed(inner.readBlock(block)))
-                                   return failure();
-                                 values = inner.allOf(block.back().getOperands());
-                                 return success();
-                               });
+  FailureOr<std::string> name = body.program.addFunction(
+      base, inputs, results, isElementwise, location,
+      [&](BodyConverter &inner, tfg::FuncOp target, SmallVector<Value> &values) {
+        for (auto [i, argument] : llvm::enumerate(arguments))
+          inner.map(argument, target.getDataArgument(i));
+        if (failed(inner.readBlock(block)))
+          return failure();
+        values = inner.allOf(block.back().getOperands());
+        return success();
+      });
   if (failed(name))
     return failure();
   return ScalarFunction{*name, isElementwise};
 }
 
-FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, StringRef base) {
+FailureOr<ScalarFunction> hlo::scalarFunction(BodyConverter &body, Region &region, StringRef base) {
   if (!llvm::hasSingleElement(region))
     return region.getParentOp()->emitError("a region has several blocks, expected one");
   if (!capturesOf(region).empty())
@@ -322,7 +326,7 @@ FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, String
   return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(), {}, base);
 }
 
-FailureOr<std::string> hlo::elementwiseFunction(Body &body, Block &block, StringRef base,
+FailureOr<std::string> hlo::elementwiseFunction(BodyConverter &body, Block &block, StringRef base,
                                                 SmallVector<Value> &captures) {
   Operation *op = block.getParentOp();
   captures = capturesOf(*block.getParent());
@@ -333,14 +337,14 @@ FailureOr<std::string> hlo::elementwiseFunction(Body &body, Block &block, String
   return failed(function) ? FailureOr<std::string>(failure()) : function->name;
 }
 
-FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp function) {
+FailureOr<ScalarFunction> hlo::scalarFunctionOf(BodyConverter &body, func::FuncOp function) {
   return scalarFunctionOfBlock(body, function.front(), function.getLoc(), {}, function.getName());
 }
 
 // --- tokens, barriers, assertions ---------------------------------------------------------------
 
 /// Returns a token that depends on all given tokens.
-static LogicalResult readToken(Body &body, Operation *op) {
+static LogicalResult readToken(BodyConverter &body, Operation *op) {
   SmallVector<Value> tokens = body.allOf(op->getOperands());
   Value token = tokens.empty() ? body.scalarInt(body.builder.getI1Type(), 1) : tokens.front();
   for (Value other : ArrayRef(tokens).drop_front(tokens.empty() ? 0 : 1))
@@ -348,14 +352,14 @@ static LogicalResult readToken(Body &body, Operation *op) {
   return done(body, op, token);
 }
 
-static LogicalResult readBarrier(Body &body, Operation *op) {
+static LogicalResult readBarrier(BodyConverter &body, Operation *op) {
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
     body.map(to, body.of(from));
   return success();
 }
 
 /// A failed shape assertion is reported with the program's own message.
-static LogicalResult readShapeAssertion(Body &body, Operation *op) {
+static LogicalResult readShapeAssertion(BodyConverter &body, Operation *op) {
   if (op->getNumOperands() == 0)
     return unimplementedOp(op) << " @shape_assertion without operands, expected a predicate";
   StringRef message = word(op, "error_message");
@@ -369,11 +373,11 @@ static LogicalResult readShapeAssertion(Body &body, Operation *op) {
 }
 
 /// Converts a call of a host function of the process, which identifies it by a number.
-static LogicalResult readCallback(Body &body, Operation *op) {
+static LogicalResult readCallback(BodyConverter &body, Operation *op) {
   bool hasEffects = numberOr(op, "has_side_effect", 0);
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   if (hasEffects)
-    body.afterEffects(inputs);
+    body.waitForEffects(inputs);
   SmallVector<Type> types;
   SmallVector<Attribute> shapes;
   for (Type type : op->getResultTypes()) {
@@ -395,7 +399,7 @@ static LogicalResult readCallback(Body &body, Operation *op) {
 
 /// Converts a call of a function of the parent graph. The program refers to it by its index in a
 /// list; the caller of the importer has replaced the index by the name.
-static LogicalResult readCallOfGraph(Body &body, Operation *op) {
+static LogicalResult readCallOfGraph(BodyConverter &body, Operation *op) {
   StringRef function = word(op, calledFunctionKey);
   if (function.empty())
     return unimplementedOp(op) << " @" << callTfFunction
@@ -410,7 +414,7 @@ static LogicalResult readCallOfGraph(Body &body, Operation *op) {
     types.push_back(body.typeOf(result.getType()));
   bool hasEffects = numberOr(op, "has_side_effect", 0);
   if (hasEffects)
-    body.afterEffects(inputs);
+    body.waitForEffects(inputs);
   Attrs attrs;
   attrs.append("f", body.func(function));
   SmallVector<Value> values =
@@ -423,7 +427,7 @@ static LogicalResult readCallOfGraph(Body &body, Operation *op) {
   return success();
 }
 
-static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
+static LogicalResult readDynamicReduceWindow(BodyConverter &body, Operation *op) {
   auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
   auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
                                                    : FlatSymbolRefAttr();
@@ -441,7 +445,7 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
 }
 
 /// Returns the size of a slice: everything, except `size` elements along a dimension.
-static Value sizeAlong(Body &body, int64_t rank, int64_t dim, Value size) {
+static Value sliceSizes(BodyConverter &body, int64_t rank, int64_t dim, Value size) {
   SmallVector<int64_t> before(dim, -1), behind(rank - dim - 1, -1);
   Value one = body.reshape(body.cast(size, body.builder.getI32Type()), {1});
   Type whole = RankedTensorType::get({rank}, body.builder.getI32Type());
@@ -451,7 +455,7 @@ static Value sizeAlong(Body &body, int64_t rank, int64_t dim, Value size) {
 
 /// Converts ApproxTopK(x, indices, init, init) exactly: sorts both by the comparator and takes the
 /// first `top_k`; dynamic_approx_top_k has that number as an operand after the initial values.
-template <bool isDynamic> static LogicalResult readApproxTopK(Body &body, Operation *op) {
+template <bool isDynamic> static LogicalResult readApproxTopK(BodyConverter &body, Operation *op) {
   auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
   auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
                                                    : FlatSymbolRefAttr();
@@ -486,14 +490,14 @@ template <bool isDynamic> static LogicalResult readApproxTopK(Body &body, Operat
   SmallVector<Value> sorted = body.nodes("XlaVariadicSort", inputs, types, attrs);
   SmallVector<int64_t> begin(type.getRank(), 0);
   Value taken = isDynamic ? input(body, op, 2 * count) : body.index(sizes[0]);
-  Value size = sizeAlong(body, type.getRank(), dims[0], taken);
+  Value size = sliceSizes(body, type.getRank(), dims[0], taken);
   for (size_t i = 0; i < count; ++i)
     body.map(op->getResult(i),
              body.node("Slice", {sorted[i], body.vector(begin), size}, body.resultType(op, i)));
   return success();
 }
 
-static LogicalResult readCustomCall(Body &body, Operation *op) {
+static LogicalResult readCustomCall(BodyConverter &body, Operation *op) {
   static const llvm::StringMap<Converter> known = {
       {"shape_assertion", readShapeAssertion},
       {"stablehlo.dynamic_approx_top_k", readApproxTopK<true>},
@@ -520,9 +524,11 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
 }
 
 /// Converts a composite as its decomposition, unless it is an op of chlo.
-static LogicalResult readComposite(Body &body, Operation *op) { return readCall(body, op); }
+static LogicalResult readComposite(BodyConverter &body, Operation *op) {
+  return readCall(body, op);
+}
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"func.call", readCall},
     {"composite", readComposite},
     {"while", readWhile},
@@ -538,4 +544,4 @@ static constexpr Row rows[] = {
     {"custom_call", readCustomCall},
 };
 
-ArrayRef<Row> hlo::controlRows() { return rows; }
+ArrayRef<ConverterRow> hlo::controlRows() { return rows; }

@@ -10,7 +10,7 @@ using namespace treadle::hlo;
 // --- conversion ---------------------------------------------------------------------------------
 
 /// Saturates floats that are out of range, and converts NaN to 0.
-static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
+static Value toInteger(BodyConverter &body, Value from, IntegerType to, unsigned bits) {
   Term x(body, from);
   if (x.element().getIntOrFloatBitWidth() < 32)
     x = x.as(body.builder.getF32Type());
@@ -30,7 +30,7 @@ static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
 }
 
 /// Sign-extends the low bits of a byte.
-static Value wrapped(Body &body, Value byte, IntegerType narrow) {
+static Value wrapped(BodyConverter &body, Value byte, IntegerType narrow) {
   Term x(body, byte);
   if (narrow.isUnsigned())
     return x & x.whole(static_cast<int64_t>(llvm::maxUIntN(narrow.getWidth())));
@@ -43,7 +43,7 @@ static Value wrapped(Body &body, Value byte, IntegerType narrow) {
 
 /// Rounds to the nearest value of a small float type, ties to even. Overflow gives infinity, NaN or
 /// the largest number, depending on the type.
-static Value rounded(Body &body, Value from, FloatType narrow) {
+static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   const llvm::fltSemantics &format = narrow.getFloatSemantics();
   auto real = [](APFloat number) {
     bool losesInfo;
@@ -94,7 +94,7 @@ static FailureOr<Type> narrowTypeOf(Operation *op, StringRef key, Type wide) {
   return narrow;
 }
 
-static Value toNarrow(Body &body, Value x, Type narrow) {
+static Value toNarrow(BodyConverter &body, Value x, Type narrow) {
   if (auto small = dyn_cast<FloatType>(narrow))
     return rounded(body, x, small);
   auto integer = cast<IntegerType>(narrow);
@@ -104,7 +104,7 @@ static Value toNarrow(Body &body, Value x, Type narrow) {
   return wrapped(body, body.cast(x, byte), integer);
 }
 
-static LogicalResult readConvert(Body &body, Operation *op) {
+static LogicalResult readConvert(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type from = elementOf(x), to = elementOf(body.resultType(op));
   if (isComplex(from) && !isComplex(to)) {
@@ -126,7 +126,7 @@ static LogicalResult readConvert(Body &body, Operation *op) {
 
 /// Packs several small numbers along the last dimension into one number each; the first one gets
 /// the lowest bits.
-static Value packedBits(Body &body, Value parts, unsigned width, unsigned bits,
+static Value packedBits(BodyConverter &body, Value parts, unsigned width, unsigned bits,
                         RankedTensorType type) {
   Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
   RankedTensorType given = rankedOf(parts);
@@ -141,7 +141,7 @@ static Value packedBits(Body &body, Value parts, unsigned width, unsigned bits,
 }
 
 /// Unpacks numbers into several small numbers along a new last dimension.
-static Value unpackedBits(Body &body, Value whole, unsigned width, unsigned bits,
+static Value unpackedBits(BodyConverter &body, Value whole, unsigned width, unsigned bits,
                           RankedTensorType type) {
   Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
   SmallVector<int64_t> shifts;
@@ -157,7 +157,7 @@ static Value unpackedBits(Body &body, Value whole, unsigned width, unsigned bits
 }
 
 /// Bitcasts bools and narrow integers, which are stored in bytes here.
-static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) {
+static LogicalResult readFewBits(BodyConverter &body, Operation *op, Type from, Type to) {
   Value x = input(body, op, 0);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
   RankedTensorType given = rankedOf(x);
@@ -174,7 +174,7 @@ static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) 
   return done(body, op, wideTypeOf(to) ? wrapped(body, value, cast<IntegerType>(to)) : value);
 }
 
-static LogicalResult readBitcast(Body &body, Operation *op) {
+static LogicalResult readBitcast(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type from = elementOf(x), to = elementOf(body.resultType(op));
   if (op->hasAttr("narrow")) {
@@ -196,9 +196,9 @@ static LogicalResult readBitcast(Body &body, Operation *op) {
   return done(body, op, toNarrow(body, body.node("Bitcast", x, body.resultType(op)), to));
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"bitcast_convert", readBitcast},
     {"convert", readConvert},
 };
 
-ArrayRef<Row> hlo::conversionRows() { return rows; }
+ArrayRef<ConverterRow> hlo::conversionRows() { return rows; }

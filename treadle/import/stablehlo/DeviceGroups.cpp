@@ -28,16 +28,16 @@ int64_t hlo::channelOf(Operation *op) {
   return handle.empty() ? numberOr(op, "channel_id", 0) : handle.front();
 }
 
-Numbering hlo::reductionNumbering(Operation *op) {
+GroupNumbering hlo::reductionNumbering(Operation *op) {
   bool isGlobal = op->hasAttr("use_global_device_ids") &&
                   op->getAttr("use_global_device_ids") != BoolAttr::get(op->getContext(), false);
   if (isGlobal)
-    return Numbering::Processes;
-  return channelOf(op) > 0 ? Numbering::ReplicasOfAllPartitions : Numbering::Replicas;
+    return GroupNumbering::Processes;
+  return channelOf(op) > 0 ? GroupNumbering::ReplicasOfAllPartitions : GroupNumbering::Replicas;
 }
 
-Numbering hlo::moveNumbering(Operation *op) {
-  return channelOf(op) > 0 ? Numbering::Partitions : Numbering::Replicas;
+GroupNumbering hlo::moveNumbering(Operation *op) {
+  return channelOf(op) > 0 ? GroupNumbering::Partitions : GroupNumbering::Replicas;
 }
 
 /// Returns the groups that the attribute states; all devices if it states none.
@@ -65,21 +65,21 @@ static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, 
   return rows;
 }
 
-static int64_t countOf(Numbering numbering, const Devices &devices) {
+static int64_t countOf(GroupNumbering numbering, const Devices &devices) {
   switch (numbering) {
-  case Numbering::Partitions:
+  case GroupNumbering::Partitions:
     return devices.partitions;
-  case Numbering::Processes:
+  case GroupNumbering::Processes:
     return devices.size();
-  case Numbering::Replicas:
-  case Numbering::ReplicasOfAllPartitions:
+  case GroupNumbering::Replicas:
+  case GroupNumbering::ReplicasOfAllPartitions:
     return devices.replicas;
   }
   return 0;
 }
 
 /// Maps rows of such numbers to rows of ranks.
-static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
+static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, GroupNumbering numbering,
                                   const Devices &devices) {
   SmallVector<Ranks> rows;
   int64_t step = devices.partitions;
@@ -88,16 +88,16 @@ static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
       rows.back().push_back(first + factor * number);
   };
   for (const Ranks &row : stated) {
-    if (numbering == Numbering::Processes) {
+    if (numbering == GroupNumbering::Processes) {
       rows.push_back(row);
-    } else if (numbering == Numbering::Partitions) {
+    } else if (numbering == GroupNumbering::Partitions) {
       for (int64_t replica = 0; replica < devices.replicas; ++replica) {
         rows.emplace_back();
         add(row, replica * step, 1);
       }
     } else {
       for (int64_t partition = 0; partition < step; ++partition) {
-        if (partition == 0 || numbering == Numbering::Replicas)
+        if (partition == 0 || numbering == GroupNumbering::Replicas)
           rows.emplace_back();
         add(row, partition, step);
       }
@@ -106,20 +106,21 @@ static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
   return rows;
 }
 
-FailureOr<Groups> hlo::groupsOf(Body &body, Operation *op, Numbering numbering) {
+FailureOr<RankGroups> hlo::groupsOf(BodyConverter &body, Operation *op, GroupNumbering numbering) {
   const Devices &devices = body.program.devices;
   FailureOr<SmallVector<Ranks>> stated =
       statedGroups(op, "replica_groups", countOf(numbering, devices));
   if (failed(stated))
     return failure();
-  Groups groups{ranksOf(*stated, numbering, devices)};
+  RankGroups groups{ranksOf(*stated, numbering, devices)};
   for (const Ranks &row : groups.rows)
     groups.largest = std::max(groups.largest, row.size());
   return groups;
 }
 
-FailureOr<Groups> hlo::wholeGroups(Body &body, Operation *op, Numbering numbering) {
-  FailureOr<Groups> groups = groupsOf(body, op, numbering);
+FailureOr<RankGroups> hlo::allDeviceGroups(BodyConverter &body, Operation *op,
+                                           GroupNumbering numbering) {
+  FailureOr<RankGroups> groups = groupsOf(body, op, numbering);
   if (failed(groups))
     return failure();
   size_t count = 0;
@@ -131,7 +132,8 @@ FailureOr<Groups> hlo::wholeGroups(Body &body, Operation *op, Numbering numberin
   return groups;
 }
 
-FailureOr<SmallVector<int64_t>> hlo::pairsOf(Body &body, Operation *op, Numbering numbering) {
+FailureOr<SmallVector<int64_t>> hlo::pairsOf(BodyConverter &body, Operation *op,
+                                             GroupNumbering numbering) {
   constexpr StringRef key = "source_target_pairs";
   const Devices &devices = body.program.devices;
   FailureOr<SmallVector<Ranks>> stated = statedGroups(op, key, countOf(numbering, devices));

@@ -1,14 +1,14 @@
 // Internal to the folder: the devices of a program, in the groups that its ops state.
 #pragma once
 
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/BodyConverter.h"
 
 namespace treadle::hlo {
 
 using Ranks = SmallVector<int64_t>;
 
-/// What the numbers in an op's groups mean.
-enum class Numbering {
+/// The meaning of the numbers in an op's groups.
+enum class GroupNumbering {
   Replicas,                // within each partition
   Partitions,              // within each replica
   ReplicasOfAllPartitions, // each with all of its partitions
@@ -16,7 +16,7 @@ enum class Numbering {
 };
 
 /// Disjoint groups of ranks.
-struct Groups {
+struct RankGroups {
   SmallVector<Ranks> rows;
   size_t largest = 0;
 
@@ -48,15 +48,17 @@ struct Groups {
 int64_t channelOf(Operation *op);
 
 /// Return how the groups of reductions, and of ops that move data, are numbered.
-Numbering reductionNumbering(Operation *op);
-Numbering moveNumbering(Operation *op);
+GroupNumbering reductionNumbering(Operation *op);
+GroupNumbering moveNumbering(Operation *op);
 
 /// Returns the groups of ranks for an op's `replica_groups`; one group of all ranks if it states
 /// none. Emits an error for invalid or duplicate device numbers.
-mlir::FailureOr<Groups> groupsOf(Body &body, Operation *op, Numbering numbering);
+mlir::FailureOr<RankGroups> groupsOf(BodyConverter &body, Operation *op, GroupNumbering numbering);
 /// The same for ops that every device takes part in.
-mlir::FailureOr<Groups> wholeGroups(Body &body, Operation *op, Numbering numbering);
+mlir::FailureOr<RankGroups> allDeviceGroups(BodyConverter &body, Operation *op,
+                                            GroupNumbering numbering);
 /// Returns the pairs of ranks for `source_target_pairs`, flattened.
-mlir::FailureOr<SmallVector<int64_t>> pairsOf(Body &body, Operation *op, Numbering numbering);
+mlir::FailureOr<SmallVector<int64_t>> pairsOf(BodyConverter &body, Operation *op,
+                                              GroupNumbering numbering);
 
 } // namespace treadle::hlo

@@ -121,8 +121,8 @@ LogicalResult EntryBinder::bind(const EntryConvention &convention) {
   return success(main.eraseArguments(bound).succeeded());
 }
 
-Expected<std::optional<int64_t>> treadle::placeOfCpu(ArrayRef<std::string> platforms,
-                                                     bool isChecked) {
+Expected<std::optional<int64_t>> treadle::cpuPlatformIndex(ArrayRef<std::string> platforms,
+                                                           bool isChecked) {
   const auto *found =
       llvm::find_if(platforms, [](StringRef name) { return name.equals_insensitive("CPU"); });
   bool isMissing = !platforms.empty() && found == platforms.end();

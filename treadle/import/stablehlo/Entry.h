@@ -18,7 +18,8 @@ inline constexpr llvm::StringLiteral pathKey = "treadle.path";
 /// Returns the index of the CPU among the program's platforms; nullopt if the program takes no such
 /// index because it has one platform. Unimplemented if the CPU isn't among them, unless that
 /// doesn't matter.
-Expected<std::optional<int64_t>> placeOfCpu(llvm::ArrayRef<std::string> platforms, bool isChecked);
+Expected<std::optional<int64_t>> cpuPlatformIndex(llvm::ArrayRef<std::string> platforms,
+                                                  bool isChecked);
 
 /// The leading arguments of @main that no caller passes, in this order.
 struct EntryConvention {

@@ -2,18 +2,18 @@
 // types or are numbers; scalars broadcast to tensors.
 #pragma once
 
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/BodyConverter.h"
 
 namespace treadle::hlo {
 
 class Term {
 public:
-  Term(Body &body, Value value) : body(&body), node(value) {}
+  Term(BodyConverter &body, Value value) : body(&body), node(value) {}
 
   operator Value() const { return node; } // NOLINT(google-explicit-constructor)
   Value value() const { return node; }
   Type element() const { return elementOf(node); }
-  Body &of() const { return *body; }
+  BodyConverter &of() const { return *body; }
 
   /// Returns a scalar of the same element type.
   Term number(double x) const { return {*body, body->scalar(element(), x)}; }
@@ -29,14 +29,14 @@ public:
     return {*body, body->node(op, {node, other.node}, wider(other))};
   }
   Term compared(StringRef op, Term other) const {
-    Type type = Body::withElement(wider(other), body->builder.getI1Type());
+    Type type = BodyConverter::withElement(wider(other), body->builder.getI1Type());
     return {*body, body->node(op, {node, other.node}, type)};
   }
   /// Selects by this predicate.
   Term choose(Term yes, Term no) const {
     Type shape = widest(node.getType(), yes.wider(no));
     return {*body, body->node("SelectV2", {node, yes.node, no.node},
-                              Body::withElement(shape, yes.element()))};
+                              BodyConverter::withElement(shape, yes.element()))};
   }
 
 private:
@@ -47,7 +47,7 @@ private:
   /// Returns the type of the operand that isn't a scalar.
   Type wider(Term other) const { return widest(node.getType(), other.node.getType()); }
 
-  Body *body;
+  BodyConverter *body;
   Value node;
 };
 

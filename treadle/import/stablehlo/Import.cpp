@@ -1,7 +1,7 @@
 #include "treadle/import/stablehlo/Import.h"
 
 #include "treadle/dialect/stablehlo/StableHlo.h"
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/BodyConverter.h"
 #include "treadle/import/stablehlo/Entry.h"
 #include "treadle/import/stablehlo/Feeds.h"
 #include "treadle/import/stablehlo/NarrowTypes.h"
@@ -25,7 +25,7 @@ static Devices knownDevices(ModuleOp module) {
   return succeeded(devices) ? *devices : Devices();
 }
 
-Program::Program(ModuleOp module, ArrayRef<std::string> taken)
+ConversionState::ConversionState(ModuleOp module, ArrayRef<std::string> taken)
     : module(module), dialect(*module.getContext()->getOrLoadDialect<tfg::TfgDialect>()),
       devices(knownDevices(module)), functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
   for (auto func : module.getOps<func::FuncOp>())
@@ -45,10 +45,10 @@ static bool isEffect(Operation *op) {
   }
   if (op->getName().getDialectNamespace() == "check" || op->getName().getStringRef() == "cf.assert")
     return true;
-  return name == "rng" || isTransfer(op);
+  return name == "rng" || isPointToPoint(op);
 }
 
-bool Program::functionHasEffects(StringRef name) {
+bool ConversionState::functionHasEffects(StringRef name) {
   auto [it, isNew] = effects.try_emplace(name, false);
   if (!isNew)
     return it->second;
@@ -57,9 +57,9 @@ bool Program::functionHasEffects(StringRef name) {
   return effects[name] = found;
 }
 
-bool Program::hasEffects(Operation *op) {
+bool ConversionState::hasEffects(Operation *op) {
   WalkResult result = op->walk([&](Operation *inner) {
-    if (isEffect(inner) || (devices.size() > 1 && isExchange(inner)))
+    if (isEffect(inner) || (devices.size() > 1 && isCollective(inner)))
       return WalkResult::interrupt();
     for (StringRef key : {"callee", "decomposition"})
       if (auto callee = inner->getAttrOfType<FlatSymbolRefAttr>(key);
@@ -70,9 +70,9 @@ bool Program::hasEffects(Operation *op) {
   return result.wasInterrupted();
 }
 
-FailureOr<std::string> Program::addFunction(
+FailureOr<std::string> ConversionState::addFunction(
     StringRef base, TypeRange inputs, TypeRange results, bool isElementwise, Location location,
-    const std::function<LogicalResult(Body &, tfg::FuncOp, SmallVector<Value> &)> &fill) {
+    const std::function<LogicalResult(BodyConverter &, tfg::FuncOp, SmallVector<Value> &)> &fill) {
   OpBuilder &builder = functionBuilder;
   std::string name;
   do
@@ -94,7 +94,7 @@ FailureOr<std::string> Program::addFunction(
       tfg::FuncOp::create(builder, location, name, builder.getFunctionType(types, results));
   target.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
   target.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
-  Body body(*this, target.getEntry(), isElementwise);
+  BodyConverter body(*this, target.getEntry(), isElementwise);
   for (size_t i = 0; i < inputs.size(); ++i)
     body.names.stated(("arg" + Twine(i)).str());
   SmallVector<Value> values;
@@ -115,7 +115,7 @@ FailureOr<std::string> Program::addFunction(
   return name;
 }
 
-FailureOr<std::string> Program::convertedFunction(func::FuncOp source) {
+FailureOr<std::string> ConversionState::convertedFunction(func::FuncOp source) {
   auto it = converted.find(source.getName());
   if (it != converted.end())
     return it->second;
@@ -123,15 +123,15 @@ FailureOr<std::string> Program::convertedFunction(func::FuncOp source) {
     return source.emitError("unimplemented: function '") << source.getName() << "' has no body";
   SmallVector<Type> inputs, results;
   for (Type type : source.getArgumentTypes())
-    inputs.push_back(Body::convertedType(type));
+    inputs.push_back(BodyConverter::convertedType(type));
   for (Type type : source.getResultTypes())
-    results.push_back(Body::convertedType(type));
+    results.push_back(BodyConverter::convertedType(type));
   std::string base = source.getName().str();
   for (char &c : base)
     c = llvm::isAlnum(c) || c == '_' ? c : '_';
   FailureOr<std::string> name =
       addFunction(base, inputs, results, false, source.getLoc(),
-                  [&](Body &body, tfg::FuncOp target, SmallVector<Value> &values) {
+                  [&](BodyConverter &body, tfg::FuncOp target, SmallVector<Value> &values) {
                     Block &block = source.front();
                     for (BlockArgument argument : block.getArguments())
                       body.map(argument, target.getDataArgument(argument.getArgNumber()));
@@ -152,7 +152,7 @@ namespace {
 /// Converts the program's entry to the graph.
 class MainReader {
 public:
-  MainReader(Program &program, func::FuncOp main)
+  MainReader(ConversionState &program, func::FuncOp main)
       : program(program), main(main), builder(main),
         graph(tfg::GraphOp::create(builder, main.getLoc(),
                                    tf_type::VersionAttr::get(main.getContext(), producer, 0, {}))),
@@ -175,11 +175,11 @@ private:
   void addEnd();
   void describeEntry();
 
-  Program &program;
+  ConversionState &program;
   func::FuncOp main;
   OpBuilder builder;
   tfg::GraphOp graph;
-  Body body;
+  BodyConverter body;
   SmallVector<std::string> inputs, outputs;
 };
 
@@ -451,7 +451,7 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   FailureOr<func::FuncOp> main = prepareProgram(module, /*mayGrow=*/true);
   if (failed(main))
     return failure();
-  Program program(module);
+  ConversionState program(module);
   if (failed(MainReader(program, *main).read()))
     return failure();
   removeSource(module);
@@ -463,7 +463,7 @@ FailureOr<std::string> treadle::importStableHloFunctions(ModuleOp module,
   FailureOr<func::FuncOp> main = prepareProgram(module, /*mayGrow=*/false);
   if (failed(main))
     return failure();
-  Program program(module, taken);
+  ConversionState program(module, taken);
   FailureOr<std::string> name = program.convertedFunction(*main);
   removeSource(module);
   return name;

@@ -8,7 +8,7 @@ using namespace treadle;
 using namespace treadle::hlo;
 
 /// Casts indices to a type that TensorFlow's ops accept.
-static Value indicesOf(Body &body, Value indices) {
+static Value indicesOf(BodyConverter &body, Value indices) {
   Type element = elementOf(indices);
   return element.isSignlessInteger(32) || element.isSignlessInteger(64)
              ? indices
@@ -16,7 +16,7 @@ static Value indicesOf(Body &body, Value indices) {
 }
 
 /// Packs scalars into one vector; old programs pass a vector.
-static Value packed(Body &body, ValueRange scalars) {
+static Value packed(BodyConverter &body, ValueRange scalars) {
   if (scalars.size() == 1 && rankedOf(body.of(scalars[0])).getRank() == 1)
     return indicesOf(body, body.of(scalars[0]));
   SmallVector<Value> inputs;
@@ -30,11 +30,11 @@ static Value packed(Body &body, ValueRange scalars) {
 }
 
 /// Returns numbers as a vector of the indices' type.
-static Value sizesLike(Body &body, ArrayRef<int64_t> sizes, Value indices) {
+static Value sizesLike(BodyConverter &body, ArrayRef<int64_t> sizes, Value indices) {
   return body.cast(body.vector(sizes), elementOf(indices));
 }
 
-static LogicalResult readDynamicSlice(Body &body, Operation *op) {
+static LogicalResult readDynamicSlice(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   if (op->getNumOperands() == 1)
     return done(body, op, x);
@@ -43,7 +43,7 @@ static LogicalResult readDynamicSlice(Body &body, Operation *op) {
   return done(body, op, body.node("XlaDynamicSlice", {x, starts, sizes}, body.resultType(op)));
 }
 
-static LogicalResult readDynamicUpdateSlice(Body &body, Operation *op) {
+static LogicalResult readDynamicUpdateSlice(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), update = input(body, op, 1);
   if (op->getNumOperands() == 2)
     return done(body, op, update);
@@ -58,7 +58,7 @@ static std::string dimensionNumbers(DictionaryAttr fields, ArrayRef<StringRef> k
   std::string out;
   for (auto [i, key] : llvm::enumerate(keys))
     for (int64_t value : fieldNumbers(fields, key))
-      putStatedNumber(out, i + 1, static_cast<uint64_t>(value));
+      putNumberAlways(out, i + 1, static_cast<uint64_t>(value));
   return out;
 }
 
@@ -73,7 +73,7 @@ static DictionaryAttr fieldsOf(Operation *op, StringRef key) {
   return op->getAttrOfType<DictionaryAttr>(key);
 }
 
-static LogicalResult readGather(Body &body, Operation *op) {
+static LogicalResult readGather(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), starts = indicesOf(body, input(body, op, 1));
   bool isDynamic = op->getNumOperands() == 3;
   Value sizes = isDynamic ? body.cast(input(body, op, 2), elementOf(starts))
@@ -88,7 +88,7 @@ static LogicalResult readGather(Body &body, Operation *op) {
 
 /// Reduces a scatter's function to one of its results: the block then takes the current value and
 /// the update of that input. Returns false if the result depends on other inputs.
-static bool keepResult(Block &block, unsigned index) {
+static bool reduceToResult(Block &block, unsigned index) {
   Operation &end = block.back();
   unsigned count = block.getNumArguments() / 2;
   if (block.getNumArguments() != 2 * end.getNumOperands())
@@ -146,7 +146,7 @@ static std::optional<SmallVector<int64_t>> constantNumbers(Value value) {
 
 /// Converts a scatter of one window at a constant position: slices, combines with the updates, and
 /// inserts. Returns null for other scatters.
-static Value windowScatter(Body &body, Operation *op, Region &region, unsigned index) {
+static Value windowScatter(BodyConverter &body, Operation *op, Region &region, unsigned index) {
   unsigned count = op->getNumResults();
   DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
   Value source = op->getOperand(count), updates = input(body, op, count + 1 + index);
@@ -193,7 +193,8 @@ static Value windowScatter(Body &body, Operation *op, Region &region, unsigned i
 }
 
 /// Converts the scatter of one input with the function in `region`.
-static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, unsigned index) {
+static LogicalResult readOneScatter(BodyConverter &body, Operation *op, Region &region,
+                                    unsigned index) {
   unsigned count = op->getNumResults();
   if (Value written = windowScatter(body, op, region, index)) {
     body.map(op->getResult(index), written);
@@ -215,7 +216,7 @@ static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, u
   return success();
 }
 
-static LogicalResult readScatter(Body &body, Operation *op) {
+static LogicalResult readScatter(BodyConverter &body, Operation *op) {
   unsigned count = op->getNumResults();
   if (!capturesOf(op->getRegions()).empty())
     return readScatterLoop(body, op);
@@ -224,8 +225,8 @@ static LogicalResult readScatter(Body &body, Operation *op) {
   SmallVector<Operation *> parts;
   bool areApart = true;
   for (unsigned i = 0; i < count && areApart; ++i) {
-    parts.push_back(copyBefore(op));
-    areApart = keepResult(parts.back()->getRegion(0).front(), i);
+    parts.push_back(cloneBefore(op));
+    areApart = reduceToResult(parts.back()->getRegion(0).front(), i);
   }
   LogicalResult result = areApart ? success() : readScatterLoop(body, op);
   for (auto [i, part] : llvm::enumerate(parts)) {
@@ -236,7 +237,7 @@ static LogicalResult readScatter(Body &body, Operation *op) {
   return result;
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"dynamic_slice", readDynamicSlice},
     {"dynamic_update_slice", readDynamicUpdateSlice},
     {"gather", readGather},
@@ -244,4 +245,4 @@ static constexpr Row rows[] = {
     {"scatter", readScatter},
 };
 
-ArrayRef<Row> hlo::indexRows() { return rows; }
+ArrayRef<ConverterRow> hlo::indexRows() { return rows; }

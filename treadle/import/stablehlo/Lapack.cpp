@@ -31,7 +31,7 @@ std::string hlo::optionsOf(Operation *op) {
 }
 
 /// Calls the routine for the type of its first operand.
-static SmallVector<Value> callLapack(Body &body, StringRef target, const Twine &options,
+static SmallVector<Value> callLapack(BodyConverter &body, StringRef target, const Twine &options,
                                      ValueRange inputs, TypeRange types) {
   Builder &builder = body.builder;
   SmallVector<Attribute> shapes;
@@ -45,7 +45,7 @@ static SmallVector<Value> callLapack(Body &body, StringRef target, const Twine &
   return body.nodes("XlaCustomCallV2", inputs, types, attrs);
 }
 
-LogicalResult hlo::readLapackCall(Body &body, Operation *op) {
+LogicalResult hlo::readLapackCall(BodyConverter &body, Operation *op) {
   // If sizes are unknown, trailing operands state the result's sizes.
   SmallVector<int64_t> sizes = numbers(op, "indices_of_shape_operands");
   SmallVector<Value> inputs;
@@ -62,7 +62,7 @@ LogicalResult hlo::readLapackCall(Body &body, Operation *op) {
   return success();
 }
 
-static Value conjugateTransposed(Body &body, Value x) {
+static Value conjugateTransposed(BodyConverter &body, Value x) {
   RankedTensorType type = rankedOf(x);
   SmallVector<int64_t> order, shape(type.getShape());
   for (int64_t i = 0; i < type.getRank(); ++i)
@@ -75,7 +75,7 @@ static Value conjugateTransposed(Body &body, Value x) {
 
 /// The upper factor is the transpose of the lower factor of the transposed matrix: both read the
 /// same half.
-LogicalResult hlo::readCholesky(Body &body, Operation *op) {
+LogicalResult hlo::readCholesky(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   bool isLower = numberOr(op, "lower", 0);
   Value factor = body.like("Cholesky", isLower ? x : conjugateTransposed(body, x));
@@ -83,7 +83,7 @@ LogicalResult hlo::readCholesky(Body &body, Operation *op) {
   return success();
 }
 
-LogicalResult hlo::readTriangularSolve(Body &body, Operation *op) {
+LogicalResult hlo::readTriangularSolve(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type given = elementOf(a);
   if (given.isF16() || given.isBF16()) { // not supported by LAPACK

@@ -1,7 +1,7 @@
 // Internal to the folder: ops that call LAPACK routines.
 #pragma once
 
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/BodyConverter.h"
 
 namespace treadle::hlo {
 
@@ -9,8 +9,8 @@ namespace treadle::hlo {
 bool isLapackCall(StringRef target);
 /// Returns what a custom call states besides its operands: `uplo=76;mode=83`.
 std::string optionsOf(Operation *op);
-LogicalResult readLapackCall(Body &body, Operation *op);
-LogicalResult readCholesky(Body &body, Operation *op);
-LogicalResult readTriangularSolve(Body &body, Operation *op);
+LogicalResult readLapackCall(BodyConverter &body, Operation *op);
+LogicalResult readCholesky(BodyConverter &body, Operation *op);
+LogicalResult readTriangularSolve(BodyConverter &body, Operation *op);
 
 } // namespace treadle::hlo

@@ -39,7 +39,7 @@ constexpr Combiner combiners[] = {
 /// Converts one structured op. The op is a clone that is modified along the way.
 class StructuredReader {
 public:
-  StructuredReader(Body &body, LinalgOp op)
+  StructuredReader(BodyConverter &body, LinalgOp op)
       : body(body), op(op), block(op->getRegion(0).front()), maps(op.getIndexingMapsArray()) {
     for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
       (kind == utils::IteratorType::parallel ? kept : reduced).push_back(static_cast<int64_t>(i));
@@ -52,18 +52,18 @@ private:
   size_t numLoops() const { return kept.size() + reduced.size(); }
   LogicalResult checkMaps();
   LogicalResult findSizes();
-  LogicalResult takeCombiners();
+  LogicalResult extractCombiners();
   const Combiner *combinerOfResult(unsigned index);
   bool isProduct();
   Value einsum();
-  void takeIndices(SmallVector<Value> &inputs);
-  Value overLoops(unsigned operand);
-  Value inOrderOf(Value value, AffineMap map);
+  void indicesToArguments(SmallVector<Value> &inputs);
+  Value alignedToLoops(unsigned operand);
+  Value transposedTo(Value value, AffineMap map);
   FailureOr<SmallVector<Value>> callFunction();
 
   static SmallVector<int64_t> dimsOf(AffineMap map);
 
-  Body &body;
+  BodyConverter &body;
   LinalgOp op;
   Block &block;
   SmallVector<AffineMap> maps;
@@ -145,7 +145,7 @@ const Combiner *StructuredReader::combinerOfResult(unsigned index) {
 }
 
 /// Makes the function return the values before they are combined.
-LogicalResult StructuredReader::takeCombiners() {
+LogicalResult StructuredReader::extractCombiners() {
   for (unsigned i = 0; i < op.getNumDpsInits() && !reduced.empty(); ++i) {
     const Combiner *combiner = combinerOfResult(i);
     if (!combiner)
@@ -193,7 +193,7 @@ Value StructuredReader::einsum() {
 }
 
 /// Turns the loop indices that the function uses into arguments.
-void StructuredReader::takeIndices(SmallVector<Value> &inputs) {
+void StructuredReader::indicesToArguments(SmallVector<Value> &inputs) {
   auto loops = RankedTensorType::get(loopSizes, body.builder.getI64Type());
   for (auto index : llvm::make_early_inc_range(block.getOps<linalg::IndexOp>())) {
     Value argument = block.addArgument(index.getType(), index.getLoc());
@@ -204,7 +204,7 @@ void StructuredReader::takeIndices(SmallVector<Value> &inputs) {
 }
 
 /// Returns an operand with one dimension for each loop, of size 1 if the operand lacks it.
-Value StructuredReader::overLoops(unsigned operand) {
+Value StructuredReader::alignedToLoops(unsigned operand) {
   Value x = body.of(op->getOperand(operand));
   if (block.getArgument(operand).use_empty())
     return body.scalarInt(elementOf(x), 0);
@@ -227,7 +227,7 @@ Value StructuredReader::overLoops(unsigned operand) {
 }
 
 /// Transposes a value with one dimension for each kept loop to the order of the result.
-Value StructuredReader::inOrderOf(Value value, AffineMap map) {
+Value StructuredReader::transposedTo(Value value, AffineMap map) {
   SmallVector<int64_t> order = llvm::map_to_vector(
       dimsOf(map), [&](int64_t loop) -> int64_t { return llvm::find(kept, loop) - kept.begin(); });
   if (llvm::is_sorted(order))
@@ -241,8 +241,8 @@ Value StructuredReader::inOrderOf(Value value, AffineMap map) {
 FailureOr<SmallVector<Value>> StructuredReader::callFunction() {
   SmallVector<Value> inputs, captures;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    inputs.push_back(overLoops(i));
-  takeIndices(inputs);
+    inputs.push_back(alignedToLoops(i));
+  indicesToArguments(inputs);
   FailureOr<std::string> name = elementwiseFunction(body, block, "iteration", captures);
   if (failed(name))
     return failure();
@@ -261,7 +261,7 @@ FailureOr<SmallVector<Value>> StructuredReader::callFunction() {
 }
 
 FailureOr<SmallVector<Value>> StructuredReader::read() {
-  if (failed(checkMaps()) || failed(findSizes()) || failed(takeCombiners()))
+  if (failed(checkMaps()) || failed(findSizes()) || failed(extractCombiners()))
     return failure();
   SmallVector<Value> results;
   bool isOneProduct = isProduct();
@@ -281,7 +281,7 @@ FailureOr<SmallVector<Value>> StructuredReader::read() {
       result = body.node(resultCombiners[i]->reduce, {result, body.vector(reduced)},
                          RankedTensorType::get(keptSizes, elementOf(result)));
     if (!isOneProduct)
-      result = inOrderOf(result, maps[operand]);
+      result = transposedTo(result, maps[operand]);
     if (!reduced.empty())
       result = body.node(resultCombiners[i]->combine, {result, body.of(op->getOperand(operand))},
                          body.typeOf(op->getResult(i).getType()));
@@ -291,12 +291,12 @@ FailureOr<SmallVector<Value>> StructuredReader::read() {
 
 } // namespace
 
-static LogicalResult readStructured(Body &body, Operation *op) {
+static LogicalResult readStructured(BodyConverter &body, Operation *op) {
   auto structured = dyn_cast<LinalgOp>(op);
   if (!structured || op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)) ||
       op->getNumResults() != structured.getNumDpsInits())
     return unimplementedOp(op) << " of anything but tensors";
-  Operation *copy = copyBefore(op);
+  Operation *copy = cloneBefore(op);
   FailureOr<SmallVector<Value>> results = StructuredReader(body, cast<LinalgOp>(copy)).read();
   copy->erase();
   if (failed(results))
@@ -308,7 +308,7 @@ static LogicalResult readStructured(Body &body, Operation *op) {
 
 // --- affine -------------------------------------------------------------------------------------
 
-static Value valueOf(Body &body, AffineExpr expr, ValueRange dims, ValueRange symbols) {
+static Value valueOf(BodyConverter &body, AffineExpr expr, ValueRange dims, ValueRange symbols) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
@@ -337,7 +337,7 @@ static Value valueOf(Body &body, AffineExpr expr, ValueRange dims, ValueRange sy
 }
 
 /// Computes the results of the op's map and combines them by `join` if there are several.
-static LogicalResult readAffine(Body &body, Operation *op) {
+static LogicalResult readAffine(BodyConverter &body, Operation *op) {
   AffineMap map = cast<AffineMapAttr>(op->getAttr("map")).getValue();
   SmallVector<Value> operands = body.allOf(op->getOperands());
   ValueRange dims = ValueRange(operands).take_front(map.getNumDims());
@@ -360,11 +360,11 @@ static constexpr StringRef structuredOps[] = {
     "powf",     "reciprocal", "reduce",       "round",        "rsqrt",       "select",
     "sqrt",     "square",     "sub",          "tanh",         "transpose",   "vecmat"};
 
-ArrayRef<Row> hlo::linalgRows() {
+ArrayRef<ConverterRow> hlo::linalgRows() {
   static const SmallVector<std::string> names = llvm::map_to_vector(
       ArrayRef(structuredOps), [](StringRef op) { return ("linalg." + op).str(); });
-  static const SmallVector<Row> all = [] {
-    SmallVector<Row> list{
+  static const SmallVector<ConverterRow> all = [] {
+    SmallVector<ConverterRow> list{
         {"affine.apply", readAffine}, {"affine.max", readAffine}, {"affine.min", readAffine}};
     for (const std::string &name : names)
       list.push_back({name, readStructured});

@@ -25,7 +25,7 @@ namespace {
 bool isNarrow(Type type) { return static_cast<bool>(wideTypeOf(getElementTypeOrSelf(type))); }
 
 /// Whether results of narrow operands are narrow without rounding.
-bool isClosed(Operation *op) {
+bool preservesNarrowness(Operation *op) {
   static const llvm::StringSet<> names = {"and", "clamp",  "maximum", "minimum",
                                           "or",  "select", "xor"};
   return isMove(op) || names.contains(hloName(op));
@@ -65,14 +65,14 @@ Value bitsOf(OpBuilder &builder, Value value, IntegerType::SignednessSemantics s
 }
 
 /// Whether the op reads the bits of its operands.
-bool looksAtBits(Operation *op) {
+bool isBitwise(Operation *op) {
   return llvm::is_contained(
       {"popcnt", "count_leading_zeros", "shift_right_logical", "shift_right_arithmetic"},
       hloName(op));
 }
 
 /// Gives a bitwise op its operands zero-extended, an arithmetic shift sign-extended.
-void useBits(Operation *op) {
+void extendOperands(Operation *op) {
   OpBuilder builder(op);
   bool isArithmetic = hloName(op) == "shift_right_arithmetic";
   for (OpOperand &operand : op->getOpOperands())
@@ -98,8 +98,8 @@ void roundResults(Operation *op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   SmallVector<Type> types(op->getResultTypes());
-  if (looksAtBits(op))
-    useBits(op);
+  if (isBitwise(op))
+    extendOperands(op);
   for (auto [result, type] : llvm::zip(op->getResults(), types)) {
     if (!isNarrow(type))
       continue;
@@ -117,7 +117,7 @@ void roundResults(Operation *op) {
 }
 
 /// 4-bit and 8-bit numbers have different bits: attributes record the narrow types.
-LogicalResult keepBits(Operation *op) {
+LogicalResult recordNarrowTypes(Operation *op) {
   Type from = getElementTypeOrSelf(op->getOperand(0).getType()),
        to = getElementTypeOrSelf(op->getResult(0).getType());
   for (Type type : {from, to})
@@ -153,18 +153,18 @@ LogicalResult widen(Operation *op) {
     return op->emitError("unimplemented: ")
            << op->getName().getStringRef() << " of numbers with fewer than 8 bits";
   if (name == "bitcast_convert")
-    return keepBits(op);
+    return recordNarrowTypes(op);
   if (name == "convert" && op->getNumResults() == 1 && isNarrow(op->getResult(0).getType()))
     op->setAttr("narrow", TypeAttr::get(getElementTypeOrSelf(op->getResult(0).getType())));
-  else if (!isClosed(op))
+  else if (!preservesNarrowness(op))
     roundResults(op);
   return success();
 }
 
 /// Converts at the boundary of main, whose arguments and results keep their types.
-class Edge {
+class BoundaryConverter {
 public:
-  explicit Edge(func::FuncOp main) : main(main), type(main.getFunctionType()) {}
+  explicit BoundaryConverter(func::FuncOp main) : main(main), type(main.getFunctionType()) {}
   void addConversions();
   void restoreTypes();
 
@@ -174,7 +174,7 @@ private:
   SmallVector<std::pair<Value, Type>> outside;
 };
 
-void Edge::addConversions() {
+void BoundaryConverter::addConversions() {
   Block &block = main.front();
   OpBuilder builder = OpBuilder::atBlockBegin(&block);
   for (BlockArgument argument : block.getArguments()) {
@@ -197,7 +197,7 @@ void Edge::addConversions() {
   }
 }
 
-void Edge::restoreTypes() {
+void BoundaryConverter::restoreTypes() {
   for (auto [value, type] : outside)
     value.setType(type);
   main.setFunctionType(type);
@@ -218,7 +218,7 @@ LogicalResult widenNarrowTypes(ModuleOp module, func::FuncOp main) {
       (hasNarrow(main.getArgumentTypes()) || hasNarrow(main.getResultTypes())))
     return main.emitError("unimplemented: calls of '")
            << main.getName() << "', whose arguments or results have a few bits";
-  Edge edge(main);
+  BoundaryConverter edge(main);
   if (hasEdge)
     edge.addConversions();
   replaceElementTypes(module, [](Type element) {

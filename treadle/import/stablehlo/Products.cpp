@@ -42,14 +42,14 @@ static std::string equationOf(int64_t leftRank, int64_t rightRank, ArrayRef<int6
   return einsumText(left) + "," + einsumText(right) + "->" + einsumText(out);
 }
 
-static Value einsum(Body &body, Value left, Value right, StringRef equation, Type type) {
+static Value einsum(BodyConverter &body, Value left, Value right, StringRef equation, Type type) {
   Attrs attrs;
   attrs.append("equation", body.builder.getStringAttr(equation));
   return body.node("Einsum", {left, right}, type, attrs);
 }
 
-static Value matMul(Body &body, Value left, Value right, bool leftTransposed, bool rightTransposed,
-                    Type type) {
+static Value matMul(BodyConverter &body, Value left, Value right, bool leftTransposed,
+                    bool rightTransposed, Type type) {
   Attrs attrs;
   attrs.append("transpose_a", body.builder.getBoolAttr(leftTransposed));
   attrs.append("transpose_b", body.builder.getBoolAttr(rightTransposed));
@@ -57,7 +57,7 @@ static Value matMul(Body &body, Value left, Value right, bool leftTransposed, bo
 }
 
 /// Returns the element type to compute in: products of other types have no kernels.
-static Type productType(Type element, Body &body) {
+static Type productType(Type element, BodyConverter &body) {
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
     return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16
@@ -67,7 +67,7 @@ static Type productType(Type element, Body &body) {
                                                            : Type(body.builder.getI64Type());
 }
 
-static Value product(Body &body, Value left, Value right, RankedTensorType type,
+static Value product(BodyConverter &body, Value left, Value right, RankedTensorType type,
                      ArrayRef<int64_t> leftBatch, ArrayRef<int64_t> rightBatch,
                      ArrayRef<int64_t> leftContracting, ArrayRef<int64_t> rightContracting) {
   Type element = productType(type.getElementType(), body);
@@ -88,7 +88,7 @@ static Value product(Body &body, Value left, Value right, RankedTensorType type,
 
 /// A product of halves accumulates in f32; its type is f32 if all users convert it to a wider
 /// float, which avoids rounding in between. XLA does the same.
-static RankedTensorType productTypeOf(Body &body, Operation *op) {
+static RankedTensorType productTypeOf(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   auto widens = [&](Operation *user) {
     auto to = dyn_cast<FloatType>(elementOf(user->getResultTypes().front()));
@@ -104,7 +104,7 @@ static RankedTensorType productTypeOf(Body &body, Operation *op) {
   return cast<RankedTensorType>(type.clone(body.builder.getF32Type()));
 }
 
-static LogicalResult readDotGeneral(Body &body, Operation *op) {
+static LogicalResult readDotGeneral(BodyConverter &body, Operation *op) {
   auto fields = op->getAttrOfType<DictionaryAttr>("dot_dimension_numbers");
   Value result = product(body, input(body, op, 0), input(body, op, 1), productTypeOf(body, op),
                          fieldNumbers(fields, "lhs_batching_dimensions"),
@@ -115,14 +115,14 @@ static LogicalResult readDotGeneral(Body &body, Operation *op) {
 }
 
 /// Contracts the last dimension of the left side with the first of the right side.
-static LogicalResult readDot(Body &body, Operation *op) {
+static LogicalResult readDot(BodyConverter &body, Operation *op) {
   Value left = input(body, op, 0);
   return done(body, op,
               product(body, left, input(body, op, 1), productTypeOf(body, op), {}, {},
                       {rankedOf(left).getRank() - 1}, {0}));
 }
 
-static LogicalResult readEinsum(Body &body, Operation *op) {
+static LogicalResult readEinsum(BodyConverter &body, Operation *op) {
   return done(body, op,
               einsum(body, input(body, op, 0), input(body, op, 1), word(op, "einsum_config"),
                      body.resultType(op)));
@@ -135,24 +135,24 @@ namespace {
 /// Converts a convolution to the layout of TensorFlow's ops: NHWC, filters HWIO.
 class ConvolutionReader {
 public:
-  ConvolutionReader(Body &body, Operation *op) : body(body), op(op) {}
+  ConvolutionReader(BodyConverter &body, Operation *op) : body(body), op(op) {}
   LogicalResult read();
 
 private:
   void readAttributes();
   void readPaddings();
-  Value toStandard(Value x, const ConvLayout &layout, bool isFilter);
+  Value toTensorflowLayout(Value x, const ConvLayout &layout, bool isFilter);
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
   Value convolveReal(Value x, Value filter, RankedTensorType type);
   Value convolveComplex(Value x, Value filter, RankedTensorType type);
-  Value convolveByPlaces(Value x, Value filter, RankedTensorType type);
+  Value convolveByPosition(Value x, Value filter, RankedTensorType type);
   Value convolveInGroups(Value x, Value filter, RankedTensorType type);
   LogicalResult checkByPlaces(RankedTensorType type, Value filter);
   Value piece(Value x, int64_t dim, int64_t index, int64_t count);
   SmallVector<int64_t> standardShape(RankedTensorType type, const ConvLayout &layout);
 
-  Body &body;
+  BodyConverter &body;
   Operation *op;
   ConvLayout input, filter, output;
   size_t rank = 0; // spatial
@@ -212,7 +212,7 @@ SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type,
 
 /// Transposes to batch, spatial dimensions, features; a filter to spatial dimensions, input and
 /// output features. One spatial dimension becomes two.
-Value ConvolutionReader::toStandard(Value x, const ConvLayout &layout, bool isFilter) {
+Value ConvolutionReader::toTensorflowLayout(Value x, const ConvLayout &layout, bool isFilter) {
   SmallVector<int64_t> order(layout.spatial);
   if (isFilter)
     order.append({layout.first, layout.last});
@@ -284,7 +284,7 @@ Value ConvolutionReader::dilatedAndPadded(Value x) {
 
 /// Sums products over window positions: the strided input slice at each position by the filter
 /// there.
-Value ConvolutionReader::convolveByPlaces(Value x, Value filterValue, RankedTensorType type) {
+Value ConvolutionReader::convolveByPosition(Value x, Value filterValue, RankedTensorType type) {
   RankedTensorType all = rankedOf(x), weights = rankedOf(filterValue);
   int64_t places = 1, features = weights.getDimSize(rank);
   for (int64_t size : weights.getShape().take_front(rank))
@@ -323,7 +323,7 @@ Value ConvolutionReader::convolveByPlaces(Value x, Value filterValue, RankedTens
 /// Extends fewer than two spatial dimensions to two.
 Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType type) {
   if (isByPlaces)
-    return convolveByPlaces(x, filterValue, type);
+    return convolveByPosition(x, filterValue, type);
   auto widened = [](RankedTensorType narrow, size_t at) {
     SmallVector<int64_t> shape(narrow.getShape());
     shape.insert(shape.begin() + at, 1);
@@ -413,8 +413,9 @@ LogicalResult ConvolutionReader::read() {
   readAttributes();
   auto type = cast<RankedTensorType>(body.resultType(op));
   Type element = productType(type.getElementType(), body);
-  Value x = toStandard(body.cast(body.of(op->getOperand(0)), element), input, false);
-  Value filterValue = toStandard(body.cast(body.of(op->getOperand(1)), element), filter, true);
+  Value x = toTensorflowLayout(body.cast(body.of(op->getOperand(0)), element), input, false);
+  Value filterValue =
+      toTensorflowLayout(body.cast(body.of(op->getOperand(1)), element), filter, true);
   auto standard = RankedTensorType::get(standardShape(type, output), element);
   isByPlaces = rank > 3 || element.isInteger(64);
   if (isByPlaces && failed(checkByPlaces(standard, filterValue)))
@@ -437,7 +438,7 @@ LogicalResult ConvolutionReader::read() {
 }
 
 /// A window may be larger than its input: then it has no positions, and the result is empty.
-static LogicalResult readConvolution(Body &body, Operation *op) {
+static LogicalResult readConvolution(BodyConverter &body, Operation *op) {
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
   if (type && type.hasStaticShape() && !type.getNumElements())
     return done(body, op, body.constant(DenseElementsAttr::getFromRawBuffer(type, {})));
@@ -446,7 +447,7 @@ static LogicalResult readConvolution(Body &body, Operation *op) {
 
 // --- Fourier transforms -------------------------------------------------------------------------
 
-static LogicalResult readFft(Body &body, Operation *op) {
+static LogicalResult readFft(BodyConverter &body, Operation *op) {
   StringRef kind = word(op, "fft_type");
   SmallVector<int64_t> length = numbers(op, "fft_length");
   std::string name = kind.str();
@@ -458,7 +459,7 @@ static LogicalResult readFft(Body &body, Operation *op) {
   return done(body, op, body.node(name, inputs, body.resultType(op)));
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"dot_general", readDotGeneral},
     {"dot", readDot},
     {"einsum", readEinsum},
@@ -469,4 +470,4 @@ static constexpr Row rows[] = {
     {"triangular_solve", readTriangularSolve},
 };
 
-ArrayRef<Row> hlo::productRows() { return rows; }
+ArrayRef<ConverterRow> hlo::productRows() { return rows; }

@@ -18,10 +18,10 @@ namespace {
 // --- types --------------------------------------------------------------------------------------
 
 /// Parses the type's text; returns false if it has another form.
-class GridReader {
+class QuantizedTypeParser {
 public:
-  GridReader(MLIRContext *context, StringRef text) : context(context), text(text) {}
-  bool read(Grid &grid) {
+  QuantizedTypeParser(MLIRContext *context, StringRef text) : context(context), text(text) {}
+  bool read(QuantizationGrid &grid) {
     return take("uniform<") && readStorage(grid) && take(":") && readExpressed(grid) &&
            readAxis(grid) && take(",") && readScales(grid) && take(">") && text.empty();
   }
@@ -31,17 +31,17 @@ private:
     text = text.ltrim();
     return text.consume_front(token);
   }
-  bool readStorage(Grid &grid);
-  bool readExpressed(Grid &grid);
-  bool readAxis(Grid &grid);
-  bool readScales(Grid &grid);
-  bool readScale(Grid &grid);
+  bool readStorage(QuantizationGrid &grid);
+  bool readExpressed(QuantizationGrid &grid);
+  bool readAxis(QuantizationGrid &grid);
+  bool readScales(QuantizationGrid &grid);
+  bool readScale(QuantizationGrid &grid);
 
   MLIRContext *context;
   StringRef text;
 };
 
-bool GridReader::readStorage(Grid &grid) {
+bool QuantizedTypeParser::readStorage(QuantizationGrid &grid) {
   bool isUnsigned = !take("i");
   unsigned width = 0;
   if ((isUnsigned && !take("u")) || text.consumeInteger(10, width) || width < 2 || width > 32)
@@ -58,7 +58,7 @@ bool GridReader::readStorage(Grid &grid) {
          take(">") && least <= grid.least && grid.least < grid.most && grid.most <= most;
 }
 
-bool GridReader::readExpressed(Grid &grid) {
+bool QuantizedTypeParser::readExpressed(QuantizationGrid &grid) {
   text = text.ltrim();
   StringRef name = text.take_while(llvm::isAlnum);
   text = text.drop_front(name.size());
@@ -71,7 +71,7 @@ bool GridReader::readExpressed(Grid &grid) {
   return static_cast<bool>(grid.expressed);
 }
 
-bool GridReader::readAxis(Grid &grid) {
+bool QuantizedTypeParser::readAxis(QuantizationGrid &grid) {
   int64_t axis;
   if (!take(":"))
     return true;
@@ -82,7 +82,7 @@ bool GridReader::readAxis(Grid &grid) {
 }
 
 /// A scale, optionally followed by a colon and the zero point.
-bool GridReader::readScale(Grid &grid) {
+bool QuantizedTypeParser::readScale(QuantizationGrid &grid) {
   text = text.ltrim();
   StringRef number =
       text.take_while([](char c) { return StringRef("0123456789.+-eE").contains(c); });
@@ -97,7 +97,7 @@ bool GridReader::readScale(Grid &grid) {
   return true;
 }
 
-bool GridReader::readScales(Grid &grid) {
+bool QuantizedTypeParser::readScales(QuantizationGrid &grid) {
   if (!grid.axis)
     return readScale(grid);
   if (!take("{"))
@@ -111,17 +111,17 @@ bool GridReader::readScales(Grid &grid) {
 
 } // namespace
 
-bool readGrid(OpaqueType type, Grid &grid) {
-  return GridReader(type.getContext(), type.getTypeData()).read(grid);
+bool parseQuantizedType(OpaqueType type, QuantizationGrid &grid) {
+  return QuantizedTypeParser(type.getContext(), type.getTypeData()).read(grid);
 }
 
 namespace {
 
-FailureOr<Grid> gridOf(Operation *op, Type type) {
+FailureOr<QuantizationGrid> gridOf(Operation *op, Type type) {
   auto opaque = cast<OpaqueType>(getElementTypeOrSelf(type));
-  Grid grid;
+  QuantizationGrid grid;
   auto ranked = dyn_cast<RankedTensorType>(type);
-  bool isRead = readGrid(opaque, grid);
+  bool isRead = parseQuantizedType(opaque, grid);
   if (!isRead)
     return op->emitError("unimplemented: ")
            << op->getName().getStringRef() << " with values of type " << type;
@@ -137,7 +137,7 @@ FailureOr<Grid> gridOf(Operation *op, Type type) {
 // --- ops ----------------------------------------------------------------------------------------
 
 /// Replaces the ops on quantized values, whose types are changed afterwards.
-class Lowering {
+class QuantizedLowering {
 public:
   LogicalResult lower(Operation *op);
 
@@ -145,7 +145,7 @@ private:
   FailureOr<Value> dequantized(Operation *op, Value value);
   FailureOr<Value> quantized(Operation *op, Value value, Type type);
   /// Returns numbers of a grid in a shape that broadcasts to a type.
-  Value constant(const Grid &grid, Type type, ArrayRef<double> numbers);
+  Value constant(const QuantizationGrid &grid, Type type, ArrayRef<double> numbers);
   Value scalar(Type element, double number);
   Value binary(StringRef name, Value x, Value y);
 
@@ -153,14 +153,15 @@ private:
   Operation *current = nullptr;
 };
 
-Value Lowering::scalar(Type element, double number) {
+Value QuantizedLowering::scalar(Type element, double number) {
   auto type = RankedTensorType::get({}, element);
   auto value = DenseElementsAttr::get(type, builder->getFloatAttr(element, number));
   return makeOp(*builder, current->getLoc(), "stablehlo.constant", {}, type,
                 builder->getNamedAttr("value", value));
 }
 
-Value Lowering::constant(const Grid &grid, Type type, ArrayRef<double> numbers) {
+Value QuantizedLowering::constant(const QuantizationGrid &grid, Type type,
+                                  ArrayRef<double> numbers) {
   if (!grid.axis)
     return scalar(grid.expressed, numbers.front());
   SmallVector<int64_t> shape(cast<RankedTensorType>(type).getRank(), 1);
@@ -173,7 +174,7 @@ Value Lowering::constant(const Grid &grid, Type type, ArrayRef<double> numbers) 
                 builder->getNamedAttr("value", DenseElementsAttr::get(values, attrs)));
 }
 
-Value Lowering::binary(StringRef name, Value x, Value y) {
+Value QuantizedLowering::binary(StringRef name, Value x, Value y) {
   return makeOp(*builder, current->getLoc(), ("chlo.broadcast_" + name).str(), {x, y}, x.getType());
 }
 
@@ -182,14 +183,14 @@ SmallVector<double> asReals(ArrayRef<int64_t> numbers) {
 }
 
 /// (x - zero) * scale. The subtraction is one of integers, because a float may not represent x.
-FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
+FailureOr<Value> QuantizedLowering::dequantized(Operation *op, Value value) {
   if (!isQuantized(getElementTypeOrSelf(value.getType())))
     return value;
-  FailureOr<Grid> grid = gridOf(op, value.getType());
+  FailureOr<QuantizationGrid> grid = gridOf(op, value.getType());
   if (failed(grid))
     return failure();
   Type type = value.getType(), wide = builder->getF64Type();
-  Grid exact = *grid;
+  QuantizationGrid exact = *grid;
   exact.expressed = cast<FloatType>(wide);
   Value x =
       makeOp(*builder, current->getLoc(), "stablehlo.convert", value, withElement(type, wide));
@@ -200,8 +201,8 @@ FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
 }
 
 /// x / scale + zero, rounded to the nearest stored number.
-FailureOr<Value> Lowering::quantized(Operation *op, Value value, Type type) {
-  FailureOr<Grid> grid = gridOf(op, type);
+FailureOr<Value> QuantizedLowering::quantized(Operation *op, Value value, Type type) {
+  FailureOr<QuantizationGrid> grid = gridOf(op, type);
   if (failed(grid))
     return failure();
   if (Type element = getElementTypeOrSelf(value.getType()); element != grid->expressed)
@@ -223,7 +224,7 @@ bool hasQuantized(TypeRange types) {
 }
 
 /// Whether the op only forwards stored numbers.
-bool keepsStorage(Operation *op) {
+bool forwardsStorage(Operation *op) {
   StringRef name = hloName(op);
   if (name == "bitcast_convert")
     return true;
@@ -237,13 +238,13 @@ bool keepsStorage(Operation *op) {
   return name == "gather" || llvm::all_equal(elements);
 }
 
-LogicalResult Lowering::lower(Operation *op) {
+LogicalResult QuantizedLowering::lower(Operation *op) {
   if (!hasQuantized(op->getOperandTypes()) && !hasQuantized(op->getResultTypes()))
     return success();
   for (Type type : op->getResultTypes())
     if (isQuantized(getElementTypeOrSelf(type)) && failed(gridOf(op, type)))
       return failure();
-  if (keepsStorage(op))
+  if (forwardsStorage(op))
     return success();
   OpBuilder before(op);
   builder = &before;
@@ -289,7 +290,7 @@ LogicalResult lowerQuantized(ModuleOp module) {
     return success();
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) { ops.push_back(op); });
-  Lowering lowering;
+  QuantizedLowering lowering;
   for (Operation *op : ops)
     if (failed(lowering.lower(op)))
       return failure();
@@ -297,9 +298,9 @@ LogicalResult lowerQuantized(ModuleOp module) {
   replaceElementTypes(module, [&](Type element) -> Type {
     if (!isQuantized(element))
       return element;
-    Grid grid;
+    QuantizationGrid grid;
     auto text = cast<OpaqueType>(element).getTypeData();
-    if (GridReader(module.getContext(), text).read(grid))
+    if (QuantizedTypeParser(module.getContext(), text).read(grid))
       return grid.storage;
     result = failure();
     return element;

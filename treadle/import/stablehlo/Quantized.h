@@ -9,7 +9,7 @@
 namespace treadle::hlo {
 
 /// The parameters of a type `!quant.uniform<i8<-127:127>:f32:1, {0.1:-30, 0.5}>`.
-struct Grid {
+struct QuantizationGrid {
   mlir::IntegerType storage;
   mlir::FloatType expressed;
   int64_t least = 0, most = 0;
@@ -19,7 +19,7 @@ struct Grid {
 };
 
 /// Returns false if a type `!quant...` has another form.
-bool readGrid(mlir::OpaqueType type, Grid &grid);
+bool parseQuantizedType(mlir::OpaqueType type, QuantizationGrid &grid);
 
 /// Lowers values of type `!quant.uniform<...>` to their stored integers. Ops compute with the
 /// represented floats and round results to the grid of the result's type. Emits an error for

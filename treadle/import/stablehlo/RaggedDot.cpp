@@ -12,7 +12,7 @@ namespace {
 /// of the group's columns, with the results stacked.
 class RaggedDot final : private OpBuilder::Listener {
 public:
-  RaggedDot(Body &body, Operation *op) : body(body), op(op), builder(op, this) {}
+  RaggedDot(BodyConverter &body, Operation *op) : body(body), op(op), builder(op, this) {}
   LogicalResult read();
 
 private:
@@ -22,7 +22,7 @@ private:
   Value ofColumns();
   /// Returns the mask of positions along a dimension that are in the group.
   Value isIn(int64_t group, RankedTensorType type, int64_t dim);
-  Value kept(Value x, int64_t group, int64_t dim);
+  Value maskedToGroup(Value x, int64_t group, int64_t dim);
   Value make(StringRef name, ValueRange operands, Type type, ArrayRef<NamedAttribute> attrs = {}) {
     return makeOp(builder, op->getLoc(), name, operands, type, attrs);
   }
@@ -42,7 +42,7 @@ private:
   SmallVector<int64_t> dims(StringRef key) { return fieldNumbers(fields, key); }
   RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-  Body &body;
+  BodyConverter &body;
   Operation *op;
   OpBuilder builder;
   DictionaryAttr fields;
@@ -136,7 +136,7 @@ Value RaggedDot::isIn(int64_t group, RankedTensorType type, int64_t dim) {
 }
 
 /// Zeroes positions outside of the group.
-Value RaggedDot::kept(Value x, int64_t group, int64_t dim) {
+Value RaggedDot::maskedToGroup(Value x, int64_t group, int64_t dim) {
   RankedTensorType type = typeOf(x);
   return make("stablehlo.select", {isIn(group, type, dim), x, zeros(type)}, type);
 }
@@ -168,8 +168,8 @@ Value RaggedDot::ofColumns() {
   shape[0] = 1;
   SmallVector<Value> parts;
   for (int64_t group = 0; group < numGroups; ++group) {
-    Value part = product(kept(op->getOperand(0), group, ragged),
-                         kept(op->getOperand(1), group, other), type);
+    Value part = product(maskedToGroup(op->getOperand(0), group, ragged),
+                         maskedToGroup(op->getOperand(1), group, other), type);
     parts.push_back(make("stablehlo.reshape", part, result.clone(shape)));
   }
   return make("stablehlo.concatenate", parts, result,
@@ -204,4 +204,6 @@ LogicalResult RaggedDot::read() {
   return readInPlaceOf(body, op, all, value);
 }
 
-LogicalResult hlo::readRaggedDot(Body &body, Operation *op) { return RaggedDot(body, op).read(); }
+LogicalResult hlo::readRaggedDot(BodyConverter &body, Operation *op) {
+  return RaggedDot(body, op).read();
+}

@@ -10,7 +10,7 @@ static int64_t algorithmNumber(StringRef name) {
   return llvm::StringMap<int64_t>{{"DEFAULT", 0}, {"THREE_FRY", 1}, {"PHILOX", 2}}.lookup(name);
 }
 
-static LogicalResult readBits(Body &body, Operation *op, Value shape) {
+static LogicalResult readBits(BodyConverter &body, Operation *op, Value shape) {
   Type type = body.resultType(op, 1);
   Value state = input(body, op, 0);
   Type stateType = state.getType();
@@ -24,12 +24,12 @@ static LogicalResult readBits(Body &body, Operation *op, Value shape) {
   return success();
 }
 
-static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
+static LogicalResult readRngBitGenerator(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op, 1));
   return readBits(body, op, body.vector(type.getShape()));
 }
 
-LogicalResult hlo::readDynamicRngBitGenerator(Body &body, Operation *op) {
+LogicalResult hlo::readDynamicRngBitGenerator(BodyConverter &body, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 2)
     return unimplementedOp(op)
            << " @stablehlo.dynamic_rng_bit_generator with operands other than a state and "
@@ -38,7 +38,7 @@ LogicalResult hlo::readDynamicRngBitGenerator(Body &body, Operation *op) {
 }
 
 /// Converts rng to a generator without a seed: programs can't rely on its values.
-static LogicalResult readRng(Body &body, Operation *op) {
+static LogicalResult readRng(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), shape = input(body, op, 2);
   Type element = elementOf(a);
   StringRef distribution = word(op, "rng_distribution");
@@ -64,9 +64,9 @@ static LogicalResult readRng(Body &body, Operation *op) {
   return success();
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"rng_bit_generator", readRngBitGenerator},
     {"rng", readRng},
 };
 
-ArrayRef<Row> hlo::moreRows() { return rows; }
+ArrayRef<ConverterRow> hlo::randomRows() { return rows; }

@@ -76,7 +76,8 @@ StringRef hlo::combiningOp(Region &region, Type element) {
   return known ? known->combine : "";
 }
 
-static LogicalResult readKnownReduction(Body &body, Operation *op, const KnownReduction &known) {
+static LogicalResult readKnownReduction(BodyConverter &body, Operation *op,
+                                        const KnownReduction &known) {
   Value x = input(body, op, 0);
   Type type = body.resultType(op);
   Value result = body.node(known.reduce, {x, body.vector(numbers(op, "dimensions"))}, type);
@@ -85,9 +86,9 @@ static LogicalResult readKnownReduction(Body &body, Operation *op, const KnownRe
   return done(body, op, result);
 }
 
-static Attribute flag(Body &body, bool value) { return body.builder.getBoolAttr(value); }
+static Attribute flag(BodyConverter &body, bool value) { return body.builder.getBoolAttr(value); }
 
-static LogicalResult readReduce(Body &body, Operation *op) {
+static LogicalResult readReduce(BodyConverter &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
     return readWithCaptures(body, op, captures);
   if (op->getNumResults() == 1)
@@ -113,7 +114,7 @@ static LogicalResult readReduce(Body &body, Operation *op) {
 // --- windows ------------------------------------------------------------------------------------
 
 /// Several inputs: stacks the elements at each window position and reduces along the stack.
-static LogicalResult readReduceWindows(Body &body, Operation *op) {
+static LogicalResult readReduceWindows(BodyConverter &body, Operation *op) {
   constexpr int64_t mostPlaces = 4096;
   size_t count = op->getNumResults();
   SmallVector<int64_t> window = numbers(op, "window_dimensions");
@@ -197,13 +198,13 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
 
 namespace {
 /// A window that ends or begins at each element and extends to the boundary of its dimension.
-struct Running {
+struct CumulativeWindow {
   int64_t dim;
   bool isReverse;
 };
 } // namespace
 
-static std::optional<Running> findRunning(Operation *op) {
+static std::optional<CumulativeWindow> findRunning(Operation *op) {
   auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   SmallVector<int64_t> window = numbers(op, "window_dimensions");
   size_t rank = window.size();
@@ -211,7 +212,7 @@ static std::optional<Running> findRunning(Operation *op) {
   for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
     if (llvm::any_of(numbersOr(op, key, rank, 1), [](int64_t step) { return step != 1; }))
       return std::nullopt;
-  std::optional<Running> found;
+  std::optional<CumulativeWindow> found;
   for (size_t i = 0; i < rank; ++i) {
     int64_t low = padding[2 * i], high = padding[2 * i + 1];
     if (window[i] == 1 && low == 0 && high == 0)
@@ -219,14 +220,14 @@ static std::optional<Running> findRunning(Operation *op) {
     if (found || !type || type.getDimSize(i) != window[i] || low + high != window[i] - 1 ||
         (low && high))
       return std::nullopt;
-    found = Running{static_cast<int64_t>(i), high > 0};
+    found = CumulativeWindow{static_cast<int64_t>(i), high > 0};
   }
   return found;
 }
 
 /// Converts cumulative sums and products.
-static bool readRunning(Body &body, Operation *op) {
-  std::optional<Running> running = findRunning(op);
+static bool readRunning(BodyConverter &body, Operation *op) {
+  std::optional<CumulativeWindow> running = findRunning(op);
   const KnownReduction *known =
       running ? findKnown(op->getRegion(0), elementOf(op->getOperand(0).getType())) : nullptr;
   if (!known || known->isOfBools || !isIdentity(op->getOperand(1), *known) ||
@@ -241,7 +242,7 @@ static bool readRunning(Body &body, Operation *op) {
   return true;
 }
 
-static LogicalResult readReduceWindow(Body &body, Operation *op) {
+static LogicalResult readReduceWindow(BodyConverter &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
     return readWithCaptures(body, op, captures);
   if (op->getNumOperands() != 2)
@@ -263,7 +264,7 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   return done(body, op, body.node("XlaReduceWindow", inputs, body.resultType(op), attrs));
 }
 
-static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
+static LogicalResult readSelectAndScatter(BodyConverter &body, Operation *op) {
   FailureOr<ScalarFunction> select = scalarFunction(body, op->getRegion(0), "select"),
                             scatter = scalarFunction(body, op->getRegion(1), "scatter");
   if (failed(select) || failed(scatter))
@@ -285,7 +286,7 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
 
 // --- sort, map, top-k ---------------------------------------------------------------------------
 
-static LogicalResult readSort(Body &body, Operation *op) {
+static LogicalResult readSort(BodyConverter &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
     return readWithCaptures(body, op, captures);
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "comparator");
@@ -308,7 +309,7 @@ static LogicalResult readSort(Body &body, Operation *op) {
   return success();
 }
 
-static LogicalResult readMap(Body &body, Operation *op) {
+static LogicalResult readMap(BodyConverter &body, Operation *op) {
   SmallVector<Value> captures;
   FailureOr<std::string> name =
       elementwiseFunction(body, op->getRegion(0).front(), "map", captures);
@@ -321,7 +322,7 @@ static LogicalResult readMap(Body &body, Operation *op) {
   return done(body, op, body.node("PartitionedCall", inputs, body.resultType(op), attrs));
 }
 
-static LogicalResult readTopKOf(Body &body, Operation *op, Value k) {
+static LogicalResult readTopKOf(BodyConverter &body, Operation *op, Value k) {
   Value x = input(body, op, 0);
   Type element = elementOf(x);
   if (isBool(element))
@@ -332,7 +333,7 @@ static LogicalResult readTopKOf(Body &body, Operation *op, Value k) {
     x = totalOrder(body, x);
   if (isOfSmallest)
     x = body.like("Invert", x);
-  SmallVector<Type> types{Body::withElement(body.resultType(op, 0), elementOf(x)),
+  SmallVector<Type> types{BodyConverter::withElement(body.resultType(op, 0), elementOf(x)),
                           body.resultType(op, 1)};
   SmallVector<Value> results = body.nodes("TopKV2", {x, k}, types);
   if (isOfSmallest)
@@ -343,18 +344,18 @@ static LogicalResult readTopKOf(Body &body, Operation *op, Value k) {
   return success();
 }
 
-static LogicalResult readTopK(Body &body, Operation *op) {
+static LogicalResult readTopK(BodyConverter &body, Operation *op) {
   return readTopKOf(body, op, body.index(numberOr(op, "k", 1)));
 }
 
-LogicalResult hlo::readDynamicTopK(Body &body, Operation *op) {
+LogicalResult hlo::readDynamicTopK(BodyConverter &body, Operation *op) {
   if (op->getNumOperands() != 2 || op->getNumResults() != 2)
     return unimplementedOp(op)
            << " @stablehlo.dynamic_top_k with operands other than values and a count";
   return readTopKOf(body, op, body.cast(input(body, op, 1), body.builder.getI32Type()));
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"reduce", readReduce},
     {"reduce_window", readReduceWindow},
     {"select_and_scatter", readSelectAndScatter},
@@ -364,4 +365,4 @@ static constexpr Row rows[] = {
     {"topk", readTopK},
 };
 
-ArrayRef<Row> hlo::reductionRows() { return rows; }
+ArrayRef<ConverterRow> hlo::reductionRows() { return rows; }

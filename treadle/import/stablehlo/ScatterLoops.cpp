@@ -29,7 +29,7 @@ struct ScatterForm {
 
 class ScatterLoop {
 public:
-  ScatterLoop(Body &body, Operation *op)
+  ScatterLoop(BodyConverter &body, Operation *op)
       : body(body), op(op), builder(op), count(op->getNumResults()) {}
   LogicalResult read();
 
@@ -44,13 +44,13 @@ private:
   Value number(int64_t value);
   Value compare(Value x, StringRef direction, Value y);
   void end(ValueRange values);
-  SmallVector<Value> placeInUpdates(Value turn);
+  SmallVector<Value> positionInUpdates(Value turn);
   Value elementAt(Value tensor, ValueRange place);
   Value converted(Value scalar, Type type);
   void addCondition(Operation *loop);
   void addBody(Operation *loop);
 
-  Body &body;
+  BodyConverter &body;
   Operation *op;
   OpBuilder builder;
   const unsigned count; // of inputs
@@ -131,7 +131,7 @@ Value ScatterLoop::converted(Value scalar, Type type) {
 }
 
 /// Returns the position of the current element.
-SmallVector<Value> ScatterLoop::placeInUpdates(Value turn) {
+SmallVector<Value> ScatterLoop::positionInUpdates(Value turn) {
   SmallVector<Value> place(form.updateShape.size());
   Value rest = turn;
   for (size_t dim = place.size(); dim-- > 0;) {
@@ -174,7 +174,7 @@ void ScatterLoop::addBody(Operation *loop) {
   Block *block = builder.createBlock(&loop->getRegion(1), {}, loop->getResultTypes(), locations);
   Value turn = block->getArgument(0), indices = op->getOperand(count), isInside;
   Type index = turn.getType(), flag = scalarOf(builder.getI1Type());
-  SmallVector<Value> at = placeInUpdates(turn), place;
+  SmallVector<Value> at = positionInUpdates(turn), place;
   for (size_t dim = 0; dim < form.shape.size(); ++dim) {
     Value start = number(0);
     if (form.component[dim] >= 0) {
@@ -237,6 +237,6 @@ LogicalResult ScatterLoop::read() {
   return readInPlaceOf(body, op, made, made[1]->getResults().drop_front());
 }
 
-LogicalResult hlo::readScatterLoop(Body &body, Operation *op) {
+LogicalResult hlo::readScatterLoop(BodyConverter &body, Operation *op) {
   return ScatterLoop(body, op).read();
 }

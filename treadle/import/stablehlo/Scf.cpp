@@ -100,7 +100,7 @@ LogicalResult structureWhile(scf::WhileOp loop) {
 }
 
 /// Moves the regions and replaces their terminators by those of the other dialect.
-void takeRegion(OpBuilder &b, Region &to, Region &from) {
+void moveRegion(OpBuilder &b, Region &to, Region &from) {
   to.takeBody(from);
   if (to.empty())
     to.emplaceBlock();
@@ -117,14 +117,14 @@ void takeRegion(OpBuilder &b, Region &to, Region &from) {
 LogicalResult structureIf(scf::IfOp op) {
   OpBuilder b(op);
   Operation *made = make(b, op.getLoc(), "stablehlo.if", op.getCondition(), op.getResultTypes(), 2);
-  takeRegion(b, made->getRegion(0), op.getThenRegion());
-  takeRegion(b, made->getRegion(1), op.getElseRegion());
+  moveRegion(b, made->getRegion(0), op.getThenRegion());
+  moveRegion(b, made->getRegion(1), op.getElseRegion());
   replace(op, made->getResults());
   return success();
 }
 
 /// Returns the index of the matching case, or the number of cases.
-Value numberOfCase(OpBuilder &b, scf::IndexSwitchOp op) {
+Value caseIndex(OpBuilder &b, scf::IndexSwitchOp op) {
   Location loc = op.getLoc();
   Type narrow = b.getI32Type();
   auto constant = [&](int64_t value) -> Value {
@@ -142,12 +142,12 @@ Value numberOfCase(OpBuilder &b, scf::IndexSwitchOp op) {
 /// The default comes after the cases, since an out-of-range index selects the last branch.
 LogicalResult structureSwitch(scf::IndexSwitchOp op) {
   OpBuilder b(op);
-  Value chosen = numberOfCase(b, op);
+  Value chosen = caseIndex(b, op);
   unsigned count = op.getNumCases();
   Operation *made = make(b, op.getLoc(), "stablehlo.case", chosen, op.getResultTypes(), count + 1);
   for (unsigned i = 0; i < count; ++i)
-    takeRegion(b, made->getRegion(i), op.getCaseRegions()[i]);
-  takeRegion(b, made->getRegion(count), op.getDefaultRegion());
+    moveRegion(b, made->getRegion(i), op.getCaseRegions()[i]);
+  moveRegion(b, made->getRegion(count), op.getDefaultRegion());
   replace(op, made->getResults());
   return success();
 }

@@ -11,7 +11,7 @@ using namespace treadle::hlo;
 // --- broadcast ----------------------------------------------------------------------------------
 
 /// Reshapes `x` to `rank` dimensions: its own at `dims`, size 1 elsewhere.
-static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) {
+static Value aligned(BodyConverter &body, Value x, ArrayRef<int64_t> dims, int64_t rank) {
   RankedTensorType type = rankedOf(x);
   SmallVector<int64_t> order(dims.size());
   std::iota(order.begin(), order.end(), 0);
@@ -39,7 +39,7 @@ static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) 
   return x;
 }
 
-static LogicalResult readBroadcast(Body &body, Operation *op) {
+static LogicalResult readBroadcast(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   if (body.isElementwise)
     return done(body, op, x);
@@ -51,19 +51,19 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
   if (!type.hasStaticShape())
     return unimplementedOp(op) << " to a shape that isn't known; expected dynamic_broadcast_in_dim";
   // A scalar broadcasts by itself.
-  body.mapCompact(op->getResult(0), rankedOf(x).getRank() == 0 ? x : compact);
+  body.mapBroadcastable(op->getResult(0), rankedOf(x).getRank() == 0 ? x : compact);
   return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
 }
 
 /// Casts a vector of sizes to a type that TensorFlow's ops accept.
-static Value sizesOf(Body &body, Value sizes) {
+static Value sizesOf(BodyConverter &body, Value sizes) {
   Type element = elementOf(sizes);
   return element.isSignlessInteger(32) || element.isSignlessInteger(64)
              ? sizes
              : body.cast(sizes, body.builder.getI64Type());
 }
 
-static LogicalResult readDynamicBroadcast(Body &body, Operation *op) {
+static LogicalResult readDynamicBroadcast(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), shape = sizesOf(body, input(body, op, 1));
   if (body.isElementwise)
     return done(body, op, x);
@@ -74,7 +74,7 @@ static LogicalResult readDynamicBroadcast(Body &body, Operation *op) {
 }
 
 /// broadcast: adds leading dimensions.
-static LogicalResult readOldBroadcast(Body &body, Operation *op) {
+static LogicalResult readOldBroadcast(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   auto type = cast<RankedTensorType>(body.resultType(op));
   return done(body, op, body.node("BroadcastTo", {x, body.vector(type.getShape())}, type));
@@ -82,7 +82,7 @@ static LogicalResult readOldBroadcast(Body &body, Operation *op) {
 
 // --- reshape and transpose ----------------------------------------------------------------------
 
-static LogicalResult readReshape(Body &body, Operation *op) {
+static LogicalResult readReshape(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   if (body.isElementwise)
     return done(body, op, x);
@@ -92,12 +92,12 @@ static LogicalResult readReshape(Body &body, Operation *op) {
   return done(body, op, body.reshapeTo(x, type));
 }
 
-static LogicalResult readDynamicReshape(Body &body, Operation *op) {
+static LogicalResult readDynamicReshape(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), shape = sizesOf(body, input(body, op, 1));
   return done(body, op, body.node("Reshape", {x, shape}, body.resultType(op)));
 }
 
-static LogicalResult readTranspose(Body &body, Operation *op) {
+static LogicalResult readTranspose(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   SmallVector<int64_t> order = numbers(op, "permutation");
   if (body.isElementwise || llvm::is_sorted(order))
@@ -105,13 +105,13 @@ static LogicalResult readTranspose(Body &body, Operation *op) {
   return done(body, op, body.node("Transpose", {x, body.vector(order)}, body.resultType(op)));
 }
 
-static LogicalResult readReverse(Body &body, Operation *op) {
+static LogicalResult readReverse(BodyConverter &body, Operation *op) {
   return done(body, op,
               body.node("ReverseV2", {input(body, op, 0), body.vector(numbers(op, "dimensions"))},
                         body.resultType(op)));
 }
 
-LogicalResult hlo::readConcatenation(Body &body, Operation *op, StringRef attribute) {
+LogicalResult hlo::readConcatenation(BodyConverter &body, Operation *op, StringRef attribute) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   if (inputs.size() == 1)
     return done(body, op, inputs[0]);
@@ -119,13 +119,13 @@ LogicalResult hlo::readConcatenation(Body &body, Operation *op, StringRef attrib
   return done(body, op, body.node("ConcatV2", inputs, body.resultType(op)));
 }
 
-static LogicalResult readConcatenate(Body &body, Operation *op) {
+static LogicalResult readConcatenate(BodyConverter &body, Operation *op) {
   return readConcatenation(body, op, "dimension");
 }
 
 // --- slices and padding -------------------------------------------------------------------------
 
-static LogicalResult readSlice(Body &body, Operation *op) {
+static LogicalResult readSlice(BodyConverter &body, Operation *op) {
   SmallVector<int64_t> starts = numbers(op, "start_indices"), limits = numbers(op, "limit_indices"),
                        strides = numbersOr(op, "strides", starts.size(), 1);
   Value x = input(body, op, 0);
@@ -144,7 +144,7 @@ static LogicalResult readSlice(Body &body, Operation *op) {
   return done(body, op, body.node("Slice", {x, body.vector(starts), body.vector(sizes)}, type));
 }
 
-static Value shapeOf(Body &body, Value x, Type element) {
+static Value shapeOf(BodyConverter &body, Value x, Type element) {
   Attrs attrs;
   attrs.append("out_type", TypeAttr::get(element));
   RankedTensorType type = rankedOf(x);
@@ -152,7 +152,7 @@ static Value shapeOf(Body &body, Value x, Type element) {
 }
 /// A slice that extends beyond the end is moved to an earlier start if possible, as for
 /// dynamic_slice.
-static LogicalResult readRealDynamicSlice(Body &body, Operation *op) {
+static LogicalResult readRealDynamicSlice(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), steps = sizesOf(body, input(body, op, 3));
   Term start(body, sizesOf(body, input(body, op, 1))), end(body, sizesOf(body, input(body, op, 2)));
   Term sizes(body, shapeOf(body, x, start.element()));
@@ -164,7 +164,7 @@ static LogicalResult readRealDynamicSlice(Body &body, Operation *op) {
                         body.resultType(op)));
 }
 
-static LogicalResult readPad(Body &body, Operation *op) {
+static LogicalResult readPad(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), filler = input(body, op, 1);
   SmallVector<int64_t> low = numbers(op, "edge_padding_low"),
                        high = numbers(op, "edge_padding_high"),
@@ -185,7 +185,7 @@ static LogicalResult readPad(Body &body, Operation *op) {
   return done(body, op, body.node("PadV2", {x, paddings, filler}, type));
 }
 
-static LogicalResult readDynamicPad(Body &body, Operation *op) {
+static LogicalResult readDynamicPad(BodyConverter &body, Operation *op) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   for (Value &value : MutableArrayRef(inputs).drop_front(2))
     value = sizesOf(body, value);
@@ -195,14 +195,14 @@ static LogicalResult readDynamicPad(Body &body, Operation *op) {
 // --- counting -----------------------------------------------------------------------------------
 
 /// Returns 0, 1, ... `count` - 1 in an element type.
-static Value counted(Body &body, Value count, Type element, int64_t size) {
+static Value counted(BodyConverter &body, Value count, Type element, int64_t size) {
   Type whole = elementOf(count);
   Value range = body.node("Range", {body.scalarInt(whole, 0), count, body.scalarInt(whole, 1)},
                           RankedTensorType::get({size}, whole));
   return body.cast(range, element);
 }
 
-static LogicalResult readIota(Body &body, Operation *op) {
+static LogicalResult readIota(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   int64_t dim = numberOr(op, "iota_dimension", 0), rank = type.getRank();
   int64_t size = type.getDimSize(dim);
@@ -210,12 +210,12 @@ static LogicalResult readIota(Body &body, Operation *op) {
   if (rank == 1)
     return done(body, op, numbers);
   Value compact = aligned(body, numbers, {dim}, rank);
-  body.mapCompact(op->getResult(0), compact);
+  body.mapBroadcastable(op->getResult(0), compact);
   return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
 }
 
 /// Returns element `i` of a vector as a scalar.
-static Value elementAt(Body &body, Value vector, int64_t i) {
+static Value elementAt(BodyConverter &body, Value vector, int64_t i) {
   Attrs attrs;
   attrs.append("shrink_axis_mask", body.builder.getI64IntegerAttr(1));
   Type type = RankedTensorType::get({}, elementOf(vector));
@@ -223,7 +223,7 @@ static Value elementAt(Body &body, Value vector, int64_t i) {
                    {vector, body.vector({i}), body.vector({i + 1}), body.vector({1})}, type, attrs);
 }
 
-static LogicalResult readDynamicIota(Body &body, Operation *op) {
+static LogicalResult readDynamicIota(BodyConverter &body, Operation *op) {
   Value shape = sizesOf(body, input(body, op, 0));
   auto type = cast<RankedTensorType>(body.resultType(op));
   int64_t dim = numberOr(op, "iota_dimension", 0);
@@ -233,7 +233,7 @@ static LogicalResult readDynamicIota(Body &body, Operation *op) {
   return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
 }
 
-static LogicalResult readDimensionSize(Body &body, Operation *op) {
+static LogicalResult readDimensionSize(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   int64_t dim = numberOr(op, "dimension", 0);
   if (int64_t size = rankedOf(x).getDimSize(dim); !ShapedType::isDynamic(size))
@@ -242,7 +242,7 @@ static LogicalResult readDimensionSize(Body &body, Operation *op) {
 }
 
 /// Slices the first elements along a dimension; the elements after them are dropped.
-static LogicalResult readSetDimensionSize(Body &body, Operation *op) {
+static LogicalResult readSetDimensionSize(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   int64_t dim = numberOr(op, "dimension", 0), rank = rankedOf(x).getRank();
   Type wide = body.builder.getI64Type();
@@ -255,28 +255,28 @@ static LogicalResult readSetDimensionSize(Body &body, Operation *op) {
 
 // --- the dialects tensor and shape, as far as programs with unknown shapes use them -------------
 
-static LogicalResult readShapeOf(Body &body, Operation *op) {
+static LogicalResult readShapeOf(BodyConverter &body, Operation *op) {
   return done(body, op, shapeOf(body, input(body, op, 0), body.builder.getI64Type()));
 }
 
-static LogicalResult readTensorDim(Body &body, Operation *op) {
+static LogicalResult readTensorDim(BodyConverter &body, Operation *op) {
   Value shape = shapeOf(body, input(body, op, 0), body.builder.getI64Type());
   Value index = input(body, op, 1);
   return done(body, op, body.node("GatherV2", {shape, index, body.index(0)}, body.resultType(op)));
 }
 
-static LogicalResult readNumElements(Body &body, Operation *op) {
+static LogicalResult readNumElements(BodyConverter &body, Operation *op) {
   return done(body, op,
               body.node("Prod", {input(body, op, 0), body.vector({0})}, body.resultType(op)));
 }
 
-static LogicalResult readConstShape(Body &body, Operation *op) {
+static LogicalResult readConstShape(BodyConverter &body, Operation *op) {
   SmallVector<int64_t> sizes = numbers(op, "shape");
   return done(body, op, body.cast(body.vector(sizes), body.builder.getI64Type()));
 }
 
 /// Returns the shape that shapes broadcast to.
-static LogicalResult readShapeBroadcast(Body &body, Operation *op) {
+static LogicalResult readShapeBroadcast(BodyConverter &body, Operation *op) {
   if (op->getNumOperands() == 0)
     return unimplementedOp(op) << " of values without shapes";
   Value shape = input(body, op, 0);
@@ -285,19 +285,19 @@ static LogicalResult readShapeBroadcast(Body &body, Operation *op) {
   return done(body, op, shape);
 }
 
-static LogicalResult readShapeRank(Body &body, Operation *op) {
+static LogicalResult readShapeRank(BodyConverter &body, Operation *op) {
   Attrs attrs;
   attrs.append("out_type", TypeAttr::get(body.builder.getI64Type()));
   return done(body, op, body.node("Size", input(body, op, 0), body.resultType(op), attrs));
 }
 
-static LogicalResult readRank(Body &body, Operation *op) {
+static LogicalResult readRank(BodyConverter &body, Operation *op) {
   Value rank =
       body.node("Rank", input(body, op, 0), RankedTensorType::get({}, body.builder.getI32Type()));
   return done(body, op, body.cast(rank, body.builder.getI64Type()));
 }
 
-static LogicalResult readFromElements(Body &body, Operation *op) {
+static LogicalResult readFromElements(BodyConverter &body, Operation *op) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (inputs.empty())
@@ -308,7 +308,7 @@ static LogicalResult readFromElements(Body &body, Operation *op) {
 
 /// Broadcasts indices to one shape: in a scalar function that is called with tensors, some are
 /// scalars.
-static SmallVector<Value> sameShapes(Body &body, SmallVector<Value> indices) {
+static SmallVector<Value> sameShapes(BodyConverter &body, SmallVector<Value> indices) {
   if (!body.isElementwise || indices.size() == 1)
     return indices;
   Value sum = indices[0];
@@ -320,7 +320,7 @@ static SmallVector<Value> sameShapes(Body &body, SmallVector<Value> indices) {
   return indices;
 }
 
-static LogicalResult readExtract(Body &body, Operation *op) {
+static LogicalResult readExtract(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   if (op->getNumOperands() == 1)
     return done(body, op, body.isElementwise ? x : body.reshape(x, {}));
@@ -335,11 +335,11 @@ static LogicalResult readExtract(Body &body, Operation *op) {
   return done(body, op, body.node("GatherNd", {x, at}, body.resultType(op)));
 }
 
-static LogicalResult readSameValue(Body &body, Operation *op) {
+static LogicalResult readSameValue(BodyConverter &body, Operation *op) {
   return done(body, op, input(body, op, 0));
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"broadcast_in_dim", readBroadcast},
     {"dynamic_broadcast_in_dim", readDynamicBroadcast},
     {"broadcast", readOldBroadcast},
@@ -371,4 +371,4 @@ static constexpr Row rows[] = {
     {"tensor.cast", readSameValue},
 };
 
-ArrayRef<Row> hlo::shapeRows() { return rows; }
+ArrayRef<ConverterRow> hlo::shapeRows() { return rows; }

@@ -84,7 +84,8 @@ Sharding Sharding::replicated(int64_t rank, int64_t devices) {
 
 /// Formats `{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}`: the axes of the dimensions,
 /// then those with replicas.
-static std::string textOf(const Sharding &sharding, const Mesh &mesh, ArrayRef<size_t> used) {
+static std::string formatSharding(const Sharding &sharding, const Mesh &mesh,
+                                  ArrayRef<size_t> used) {
   if (sharding.isReplicated())
     return "{replicated}";
   SmallVector<size_t> order(used);
@@ -182,6 +183,6 @@ Expected<Sharding> Sharding::read(Attribute attr, ModuleOp module, int64_t rank,
         copy = copy * size + at[axis];
     sharding.copies[device] = copy;
   }
-  sharding.text = textOf(sharding, mesh, used);
+  sharding.text = formatSharding(sharding, mesh, used);
   return sharding;
 }

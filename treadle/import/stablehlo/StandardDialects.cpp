@@ -13,11 +13,11 @@ using namespace treadle::hlo;
 namespace {
 
 /// An op of arith or math that corresponds to one op; `ofBool` for i1, empty if there is none.
-struct Plain {
+struct DirectOp {
   StringRef op, name, ofBool;
 };
 
-constexpr Plain plain[] = {
+constexpr DirectOp plain[] = {
     {"arith.addi", "AddV2", "NotEqual"},
     {"arith.subi", "Sub", "NotEqual"},
     {"arith.muli", "Mul", "LogicalAnd"},
@@ -74,9 +74,9 @@ constexpr Plain plain[] = {
 
 } // namespace
 
-static LogicalResult readPlain(Body &body, Operation *op) {
+static LogicalResult readPlain(BodyConverter &body, Operation *op) {
   StringRef name = op->getName().getStringRef();
-  const Plain *row = llvm::find_if(plain, [&](const Plain &p) { return p.op == name; });
+  const DirectOp *row = llvm::find_if(plain, [&](const DirectOp &p) { return p.op == name; });
   Value last = input(body, op, op->getNumOperands() - 1);
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
   if (node.empty())
@@ -89,12 +89,12 @@ static Type unsignedOf(Type element) {
                           IntegerType::Unsigned);
 }
 
-static Value bitsAs(Body &body, Value x, Type element) {
+static Value bitsAs(BodyConverter &body, Value x, Type element) {
   return elementOf(x) == element ? x : body.likeOf("Bitcast", x, element);
 }
 
 /// Converts to the op on unsigned numbers with the same bits.
-template <const char *name> static LogicalResult readUnsigned(Body &body, Operation *op) {
+template <const char *name> static LogicalResult readUnsigned(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
   if (isBool(element))
@@ -106,7 +106,7 @@ template <const char *name> static LogicalResult readUnsigned(Body &body, Operat
 static constexpr char divOp[] = "TruncateDiv", maxOp[] = "Maximum", minOp[] = "Minimum",
                       shiftOp[] = "RightShift";
 
-static LogicalResult readUnsignedRemainder(Body &body, Operation *op) {
+static LogicalResult readUnsignedRemainder(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
   if (isBool(element))
@@ -118,7 +118,8 @@ static LogicalResult readUnsignedRemainder(Body &body, Operation *op) {
 }
 
 /// Returns the operand that isn't NaN if one is.
-template <const char *name> static LogicalResult readNumberOf(Body &body, Operation *op) {
+template <const char *name>
+static LogicalResult readIgnoringNan(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), both = body.like(name, {a, b});
   Type flag = body.builder.getI1Type();
   Value isNone = body.likeOf("NotEqual", {a, a}, flag),
@@ -128,7 +129,7 @@ template <const char *name> static LogicalResult readNumberOf(Body &body, Operat
 }
 
 /// Converts a float to an unsigned integer with the same bits as the signed one.
-static LogicalResult readToUnsigned(Body &body, Operation *op) {
+static LogicalResult readToUnsigned(BodyConverter &body, Operation *op) {
   Type to = elementOf(body.resultType(op));
   if (isBool(to))
     return unimplementedOp(op) << " to i1";
@@ -136,7 +137,7 @@ static LogicalResult readToUnsigned(Body &body, Operation *op) {
 }
 
 /// Returns the sum, and whether it overflows.
-static LogicalResult readAddExtended(Body &body, Operation *op) {
+static LogicalResult readAddExtended(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), sum = body.like("AddV2", {a, b});
   if (isBool(elementOf(a)))
     return unimplementedOp(op) << " of i1";
@@ -149,7 +150,7 @@ static LogicalResult readAddExtended(Body &body, Operation *op) {
 }
 
 /// Returns the lower and the upper half of a product with twice the bits.
-template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operation *op) {
+template <bool isSigned> static LogicalResult readMulExtended(BodyConverter &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
   constexpr unsigned widest = 64;
@@ -168,17 +169,17 @@ template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operat
 }
 
 /// b^x, or the logarithm to base b.
-template <int base> static LogicalResult readPowerOf(Body &body, Operation *op) {
+template <int base> static LogicalResult readPowerOf(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   return done(body, op, body.node("Pow", {body.scalar(elementOf(x), base), x}, x.getType()));
 }
-template <int base> static LogicalResult readLogarithmOf(Body &body, Operation *op) {
+template <int base> static LogicalResult readLogarithmOf(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Value scale = body.scalar(elementOf(x), std::log(static_cast<double>(base)));
   return done(body, op, body.node("RealDiv", {body.like("Log", x), scale}, x.getType()));
 }
 
-static LogicalResult readTruncated(Body &body, Operation *op) {
+static LogicalResult readTruncated(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Value isNegative =
       body.likeOf("Less", {x, body.scalar(elementOf(x), 0)}, body.builder.getI1Type());
@@ -188,24 +189,24 @@ static LogicalResult readTruncated(Body &body, Operation *op) {
 }
 
 /// Computes x to the power of an exponent of another type.
-static LogicalResult readIntegerPower(Body &body, Operation *op) {
+static LogicalResult readIntegerPower(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0), n = body.cast(input(body, op, 1), elementOf(x));
   return done(body, op, body.like("Pow", {x, n}));
 }
 
 /// fma(a, b, c), rounded twice.
-static LogicalResult readFma(Body &body, Operation *op) {
+static LogicalResult readFma(BodyConverter &body, Operation *op) {
   Value product = body.like("Mul", {input(body, op, 0), input(body, op, 1)});
   return done(body, op, body.like("AddV2", {product, input(body, op, 2)}));
 }
 
 /// -floor(-a / b)
-static LogicalResult readCeilDiv(Body &body, Operation *op) {
+static LogicalResult readCeilDiv(BodyConverter &body, Operation *op) {
   Value down = body.like("FloorDiv", {body.like("Neg", input(body, op, 0)), input(body, op, 1)});
   return done(body, op, body.like("Neg", down));
 }
 
-static LogicalResult readCompareIntegers(Body &body, Operation *op) {
+static LogicalResult readCompareIntegers(BodyConverter &body, Operation *op) {
   static constexpr StringRef names[] = {"Equal",   "NotEqual",     "Less", "LessEqual",
                                         "Greater", "GreaterEqual", "Less", "LessEqual",
                                         "Greater", "GreaterEqual"};
@@ -235,7 +236,7 @@ struct FloatPredicate {
 } // namespace
 
 /// Whether neither of two is NaN.
-static Value areOrdered(Body &body, Value a, Value b) {
+static Value areOrdered(BodyConverter &body, Value a, Value b) {
   Type flag = body.builder.getI1Type();
   return body.like("LogicalAnd",
                    {body.likeOf("Equal", {a, a}, flag), body.likeOf("Equal", {b, b}, flag)});
@@ -243,7 +244,7 @@ static Value areOrdered(Body &body, Value a, Value b) {
 
 /// The predicates in their order: false, oeq, ogt, oge, olt, ole, one, ord, ueq, ugt, uge, ult,
 /// ule, une, uno, true. A `u` predicate is the negation of the opposite ordered one.
-static LogicalResult readCompareFloats(Body &body, Operation *op) {
+static LogicalResult readCompareFloats(BodyConverter &body, Operation *op) {
   static constexpr FloatPredicate predicates[] = {
       {"", false},       {"Equal", false},     {"Greater", false}, {"GreaterEqual", false},
       {"Less", false},   {"LessEqual", false}, {"", false},        {"", false},
@@ -273,31 +274,32 @@ static LogicalResult readCompareFloats(Body &body, Operation *op) {
   return done(body, op, predicate.isNegated ? body.like("LogicalNot", holds) : holds);
 }
 
-static LogicalResult readCast(Body &body, Operation *op) {
+static LogicalResult readCast(BodyConverter &body, Operation *op) {
   return done(body, op, body.cast(input(body, op, 0), elementOf(body.resultType(op))));
 }
 
 /// A set bit becomes -1.
-static LogicalResult readSignedExtension(Body &body, Operation *op) {
+static LogicalResult readSignedExtension(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   bool isBit = isBool(elementOf(x));
   Value wide = body.cast(x, elementOf(body.resultType(op)));
   return done(body, op, isBit ? body.like("Neg", wide) : wide);
 }
 
-template <typename ToWide> static LogicalResult readByBits(Body &body, Operation *op, ToWide from) {
+template <typename ToWide>
+static LogicalResult readByBits(BodyConverter &body, Operation *op, ToWide from) {
   Value x = input(body, op, 0);
   if (!isBool(elementOf(x)))
     x = from(x);
   return done(body, op, body.cast(x, elementOf(body.resultType(op))));
 }
 
-static LogicalResult readUnsignedExtension(Body &body, Operation *op) {
+static LogicalResult readUnsignedExtension(BodyConverter &body, Operation *op) {
   return readByBits(body, op, [&](Value x) { return bitsAs(body, x, unsignedOf(elementOf(x))); });
 }
 
 /// Truncation to one bit keeps the lowest bit.
-static LogicalResult readTruncation(Body &body, Operation *op) {
+static LogicalResult readTruncation(BodyConverter &body, Operation *op) {
   Value x = input(body, op, 0);
   Type to = elementOf(body.resultType(op));
   if (isBool(to))
@@ -305,11 +307,11 @@ static LogicalResult readTruncation(Body &body, Operation *op) {
   return done(body, op, body.cast(x, to));
 }
 
-static LogicalResult readBitcast(Body &body, Operation *op) {
+static LogicalResult readBitcast(BodyConverter &body, Operation *op) {
   return done(body, op, bitsAs(body, input(body, op, 0), elementOf(body.resultType(op))));
 }
 
-static constexpr Row numberRows[] = {
+static constexpr ConverterRow numberRows[] = {
     {"arith.divui", readUnsigned<divOp>},
     {"arith.remui", readUnsignedRemainder},
     {"arith.maxui", readUnsigned<maxOp>},
@@ -332,8 +334,8 @@ static constexpr Row numberRows[] = {
     {"arith.addui_extended", readAddExtended},
     {"arith.mulsi_extended", readMulExtended<true>},
     {"arith.mului_extended", readMulExtended<false>},
-    {"arith.maxnumf", readNumberOf<maxOp>},
-    {"arith.minnumf", readNumberOf<minOp>},
+    {"arith.maxnumf", readIgnoringNan<maxOp>},
+    {"arith.minnumf", readIgnoringNan<minOp>},
     {"math.exp2", readPowerOf<2>},
     {"math.log2", readLogarithmOf<2>},
     {"math.log10", readLogarithmOf<10>},
@@ -343,8 +345,8 @@ static constexpr Row numberRows[] = {
     {"math.fma", readFma},
 };
 
-ArrayRef<Row> hlo::arithRows() {
-  static const SmallVector<Row> all = withOpsOf(plain, readPlain, numberRows);
+ArrayRef<ConverterRow> hlo::arithRows() {
+  static const SmallVector<ConverterRow> all = withTableOps(plain, readPlain, numberRows);
   return all;
 }
 
@@ -352,7 +354,7 @@ ArrayRef<Row> hlo::arithRows() {
 
 /// Returns the offsets, sizes or strides of a slice, static ones and operands, in one vector of
 /// i64.
-static Value mixed(Body &body, ArrayRef<int64_t> stated, ValueRange &operands) {
+static Value mixedValues(BodyConverter &body, ArrayRef<int64_t> stated, ValueRange &operands) {
   Type wide = body.builder.getI64Type();
   SmallVector<Value> parts;
   for (int64_t number : stated) {
@@ -369,7 +371,7 @@ static Value mixed(Body &body, ArrayRef<int64_t> stated, ValueRange &operands) {
                    RankedTensorType::get({static_cast<int64_t>(parts.size())}, wide));
 }
 
-Value hlo::indicesAlong(Body &body, Value shape, int64_t dim, RankedTensorType type) {
+Value hlo::indicesAlong(BodyConverter &body, Value shape, int64_t dim, RankedTensorType type) {
   Type wide = body.builder.getI64Type();
   Attrs attrs;
   attrs.append("shrink_axis_mask", body.builder.getI64IntegerAttr(1));
@@ -385,30 +387,30 @@ Value hlo::indicesAlong(Body &body, Value shape, int64_t dim, RankedTensorType t
 }
 
 /// Returns the sizes of a tensor; `operands` state the unknown ones.
-static LogicalResult readEmpty(Body &body, Operation *op) {
+static LogicalResult readEmpty(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   ValueRange operands = op->getOperands();
-  Value shape = mixed(body, type.getShape(), operands);
+  Value shape = mixedValues(body, type.getShape(), operands);
   Value zero = body.scalarInt(type.getElementType(), 0);
   return done(body, op, body.node("Fill", {shape, zero}, type));
 }
 
-static LogicalResult readSplat(Body &body, Operation *op) {
+static LogicalResult readSplat(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   ValueRange operands = op->getOperands().drop_front();
-  Value shape = mixed(body, type.getShape(), operands);
+  Value shape = mixedValues(body, type.getShape(), operands);
   return done(body, op, body.node("Fill", {shape, input(body, op, 0)}, type));
 }
 
 /// Inserts one element at a dynamic position.
-static LogicalResult readInsert(Body &body, Operation *op) {
+static LogicalResult readInsert(BodyConverter &body, Operation *op) {
   Value element = input(body, op, 0), x = input(body, op, 1);
   if (op->getNumOperands() == 2)
     return done(body, op, body.reshape(element, {}));
   SmallVector<int64_t> ones(op->getNumOperands() - 2, 1),
       unknown(op->getNumOperands() - 2, ShapedType::kDynamic);
   ValueRange operands = op->getOperands().drop_front(2);
-  Value at = mixed(body, unknown, operands), update = body.reshape(element, ones);
+  Value at = mixedValues(body, unknown, operands), update = body.reshape(element, ones);
   return done(body, op, body.node("XlaDynamicUpdateSlice", {x, update, at}, x.getType()));
 }
 
@@ -419,7 +421,7 @@ static bool areOnes(ArrayRef<int64_t> numbers) {
 namespace {
 
 /// The offsets, sizes and strides of a slice.
-struct Part {
+struct SliceBounds {
   Value begin, size, stride;
   SmallVector<int64_t> sizes;
   bool isDense;
@@ -427,20 +429,20 @@ struct Part {
 
 } // namespace
 
-static Part partOf(Body &body, Operation *op, ValueRange operands) {
-  Part part;
-  part.begin = mixed(body, numbers(op, "static_offsets"), operands);
+static SliceBounds partOf(BodyConverter &body, Operation *op, ValueRange operands) {
+  SliceBounds part;
+  part.begin = mixedValues(body, numbers(op, "static_offsets"), operands);
   part.sizes = numbers(op, "static_sizes");
-  part.size = mixed(body, part.sizes, operands);
+  part.size = mixedValues(body, part.sizes, operands);
   SmallVector<int64_t> strides = numbers(op, "static_strides");
-  part.stride = mixed(body, strides, operands);
+  part.stride = mixedValues(body, strides, operands);
   part.isDense = areOnes(strides);
   return part;
 }
 
 /// Extracts a slice; dimensions of size 1 may be dropped.
-static LogicalResult readExtractSlice(Body &body, Operation *op) {
-  Part part = partOf(body, op, op->getOperands().drop_front());
+static LogicalResult readExtractSlice(BodyConverter &body, Operation *op) {
+  SliceBounds part = partOf(body, op, op->getOperands().drop_front());
   Value x = input(body, op, 0);
   auto type = cast<RankedTensorType>(body.resultType(op));
   auto whole = RankedTensorType::get(part.sizes, type.getElementType());
@@ -460,8 +462,8 @@ static LogicalResult readExtractSlice(Body &body, Operation *op) {
   return done(body, op, slice);
 }
 
-static LogicalResult readInsertSlice(Body &body, Operation *op) {
-  Part part = partOf(body, op, op->getOperands().drop_front(2));
+static LogicalResult readInsertSlice(BodyConverter &body, Operation *op) {
+  SliceBounds part = partOf(body, op, op->getOperands().drop_front(2));
   Value update = input(body, op, 0), x = input(body, op, 1);
   auto whole = RankedTensorType::get(part.sizes, elementOf(update));
   if (whole != update.getType())
@@ -476,27 +478,27 @@ static LogicalResult readInsertSlice(Body &body, Operation *op) {
 }
 
 /// Converts expand_shape and collapse_shape with at most one unknown size.
-static LogicalResult readShapeChange(Body &body, Operation *op) {
+static LogicalResult readShapeChange(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
     return unimplementedOp(op) << " to a shape with several unknown sizes";
   return done(body, op, body.reshapeTo(input(body, op, 0), type));
 }
 
-static LogicalResult readReshape(Body &body, Operation *op) {
+static LogicalResult readReshape(BodyConverter &body, Operation *op) {
   Value shape = body.cast(input(body, op, 1), body.builder.getI64Type());
   return done(body, op, body.node("Reshape", {input(body, op, 0), shape}, body.resultType(op)));
 }
 
-static LogicalResult readConcat(Body &body, Operation *op) {
+static LogicalResult readConcat(BodyConverter &body, Operation *op) {
   return readConcatenation(body, op, "dim");
 }
 
 /// Calls a function of the indices of each element.
-static LogicalResult readGenerate(Body &body, Operation *op) {
+static LogicalResult readGenerate(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   ValueRange operands = op->getOperands();
-  Value shape = mixed(body, type.getShape(), operands);
+  Value shape = mixedValues(body, type.getShape(), operands);
   SmallVector<Value> captures, inputs;
   FailureOr<std::string> name =
       elementwiseFunction(body, op->getRegion(0).front(), "element", captures);
@@ -513,15 +515,15 @@ static LogicalResult readGenerate(Body &body, Operation *op) {
 }
 
 /// Converts tensor.pad with a single padding value.
-static LogicalResult readTensorPad(Body &body, Operation *op) {
+static LogicalResult readTensorPad(BodyConverter &body, Operation *op) {
   Block &block = op->getRegion(0).front();
   Value padding = block.back().getOperand(0);
   bool isOutside = padding.getParentBlock() != &block;
   if (!isOutside && (!padding.getDefiningOp() || body.read(padding.getDefiningOp()).failed()))
     return unimplementedOp(op) << " with values that depend on the position";
   ValueRange operands = op->getOperands().drop_front();
-  Value low = mixed(body, numbers(op, "static_low"), operands);
-  Value high = mixed(body, numbers(op, "static_high"), operands);
+  Value low = mixedValues(body, numbers(op, "static_low"), operands);
+  Value high = mixedValues(body, numbers(op, "static_high"), operands);
   auto type = cast<RankedTensorType>(body.resultType(op));
   Attrs attrs;
   attrs.append("axis", body.builder.getI64IntegerAttr(1));
@@ -532,13 +534,13 @@ static LogicalResult readTensorPad(Body &body, Operation *op) {
 }
 
 /// Returns a tensor that is written before it is read, or a copy of another one.
-static LogicalResult readAlloc(Body &body, Operation *op) {
+static LogicalResult readAlloc(BodyConverter &body, Operation *op) {
   auto segments = op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
   bool isCopy = segments && segments.size() > 1 && segments[1];
   return isCopy ? done(body, op, body.of(op->getOperand(segments[0]))) : readEmpty(body, op);
 }
 
-static constexpr Row shapeOps[] = {
+static constexpr ConverterRow shapeOps[] = {
     {"bufferization.alloc_tensor", readAlloc},
     {"tensor.bitcast", readBitcast},
     {"tensor.generate", readGenerate},
@@ -554,4 +556,4 @@ static constexpr Row shapeOps[] = {
     {"tensor.concat", readConcat},
 };
 
-ArrayRef<Row> hlo::tensorRows() { return shapeOps; }
+ArrayRef<ConverterRow> hlo::tensorRows() { return shapeOps; }

@@ -10,7 +10,7 @@ using namespace treadle::hlo;
 static bool isByHost(Operation *op) { return numberOr(op, "is_host_transfer", 0); }
 
 /// Whether the program itself is at the other end of the host channel.
-static bool hasOtherEnd(Body &body, Operation *op) {
+static bool hasOtherEnd(BodyConverter &body, Operation *op) {
   StringRef other = tableName(op) == "send" ? "stablehlo.recv" : "stablehlo.send";
   return body.program.module
       .walk([&](Operation *end) {
@@ -32,7 +32,7 @@ static LogicalResult checkPairs(Operation *op, ArrayRef<int64_t> pairs) {
 }
 
 /// Returns the attributes of either end.
-static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
+static FailureOr<Attrs> channelAttrs(BodyConverter &body, Operation *op) {
   if (body.isElementwise)
     return unimplementedOp(op) << " in a function on scalars";
   SmallVector<int64_t> pairs;
@@ -43,8 +43,8 @@ static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
              << "on the same channel in this program, and vice versa";
   } else {
     // If each replica is one device, replica numbers are device numbers.
-    Numbering numbering =
-        body.program.devices.partitions == 1 ? Numbering::Replicas : moveNumbering(op);
+    GroupNumbering numbering =
+        body.program.devices.partitions == 1 ? GroupNumbering::Replicas : moveNumbering(op);
     FailureOr<SmallVector<int64_t>> stated = pairsOf(body, op, numbering);
     if (failed(stated))
       return failure();
@@ -60,12 +60,12 @@ static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
   return attrs;
 }
 
-static LogicalResult readSend(Body &body, Operation *op) {
+static LogicalResult readSend(BodyConverter &body, Operation *op) {
   FailureOr<Attrs> attrs = channelAttrs(body, op);
   if (failed(attrs))
     return failure();
   SmallVector<Value> inputs = body.allOf(op->getOperands());
-  body.afterEffects(inputs);
+  body.waitForEffects(inputs);
   Value token = body.node("_ChannelSend", inputs, body.resultType(op), *attrs);
   body.addEffect();
   return done(body, op, token);
@@ -73,7 +73,7 @@ static LogicalResult readSend(Body &body, Operation *op) {
 
 /// A receive waits for earlier effects, but only users of its results or token wait for it: what it
 /// receives may depend on a later send.
-static LogicalResult readReceive(Body &body, Operation *op) {
+static LogicalResult readReceive(BodyConverter &body, Operation *op) {
   FailureOr<Attrs> attrs = channelAttrs(body, op);
   if (failed(attrs))
     return failure();
@@ -88,30 +88,30 @@ static LogicalResult readReceive(Body &body, Operation *op) {
   }
   attrs->append("output_shapes", body.builder.getArrayAttr(shapes));
   SmallVector<Value> inputs = body.allOf(op->getOperands());
-  body.afterEffects(inputs);
+  body.waitForEffects(inputs);
   SmallVector<Value> values = body.nodes("_ChannelReceive", inputs, types, *attrs);
   for (auto [from, to] : llvm::zip(op->getResults(), values))
     body.map(from, to);
-  body.addEffectAside();
+  body.addUnorderedEffect();
   return success();
 }
 
 /// Feeds directly in @main are arguments or results by now, unless a graph calls @main.
-static LogicalResult readFeed(Body &, Operation *op) {
+static LogicalResult readFeed(BodyConverter &, Operation *op) {
   return unimplementedOp(op) << " outside of @main, or in a loop or a conditional there; feeds "
                              << "directly in @main are arguments and results of the program";
 }
 
-static constexpr Row rows[] = {
+static constexpr ConverterRow rows[] = {
     {"infeed", readFeed},
     {"outfeed", readFeed},
     {"send", readSend},
     {"recv", readReceive},
 };
 
-ArrayRef<Row> hlo::transferRows() { return rows; }
+ArrayRef<ConverterRow> hlo::transferRows() { return rows; }
 
-bool hlo::isTransfer(Operation *op) {
-  return llvm::is_contained(llvm::map_range(rows, [](const Row &row) { return row.op; }),
+bool hlo::isPointToPoint(Operation *op) {
+  return llvm::is_contained(llvm::map_range(rows, [](const ConverterRow &row) { return row.op; }),
                             tableName(op));
 }

@@ -29,7 +29,7 @@ SmallVector<Type> leavesOf(TypeRange types) {
 bool hasTuple(TypeRange types) { return llvm::any_of(types, llvm::IsaPred<TupleType>); }
 
 /// Rewrites a module from beginning to end; replaced ops are erased afterwards.
-class Flattener {
+class TupleFlattener {
 public:
   LogicalResult flatten(func::FuncOp function);
   void eraseReplaced();
@@ -47,7 +47,7 @@ private:
   SmallVector<BlockArgument> replacedArguments;
 };
 
-SmallVector<Value> Flattener::partsOf(ValueRange values) {
+SmallVector<Value> TupleFlattener::partsOf(ValueRange values) {
   SmallVector<Value> out;
   for (Value value : values) {
     if (isa<TupleType>(value.getType()))
@@ -58,14 +58,14 @@ SmallVector<Value> Flattener::partsOf(ValueRange values) {
   return out;
 }
 
-void Flattener::replace(Value whole, ValueRange with) {
+void TupleFlattener::replace(Value whole, ValueRange with) {
   if (isa<TupleType>(whole.getType()))
     parts[whole].assign(with.begin(), with.end());
   else
     whole.replaceAllUsesWith(with.front());
 }
 
-void Flattener::flattenElement(stablehlo::GetTupleElementOp op) {
+void TupleFlattener::flattenElement(stablehlo::GetTupleElementOp op) {
   auto tuple = cast<TupleType>(op.getOperand().getType());
   auto index = static_cast<size_t>(op.getIndex());
   size_t begin = leavesOf(tuple.getTypes().take_front(index)).size();
@@ -75,7 +75,7 @@ void Flattener::flattenElement(stablehlo::GetTupleElementOp op) {
 }
 
 /// Rebuilds the op with the tuples' elements.
-void Flattener::rebuild(Operation *op) {
+void TupleFlattener::rebuild(Operation *op) {
   OpBuilder builder(op);
   OperationState state(op->getLoc(), op->getName());
   state.addOperands(partsOf(op->getOperands()));
@@ -91,7 +91,7 @@ void Flattener::rebuild(Operation *op) {
   }
 }
 
-LogicalResult Flattener::flattenOp(Operation *op) {
+LogicalResult TupleFlattener::flattenOp(Operation *op) {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       if (failed(flattenBlock(block)))
@@ -111,7 +111,7 @@ LogicalResult Flattener::flattenOp(Operation *op) {
   return success();
 }
 
-LogicalResult Flattener::flattenBlock(Block &block) {
+LogicalResult TupleFlattener::flattenBlock(Block &block) {
   for (unsigned i = 0; i < block.getNumArguments(); ++i) {
     BlockArgument whole = block.getArgument(i);
     if (!isa<TupleType>(whole.getType()))
@@ -138,7 +138,7 @@ ArrayAttr spread(ArrayAttr attrs, TypeRange types) {
   return ArrayAttr::get(attrs.getContext(), out);
 }
 
-LogicalResult Flattener::flatten(func::FuncOp function) {
+LogicalResult TupleFlattener::flatten(func::FuncOp function) {
   for (Block &block : function.getBody())
     if (failed(flattenBlock(block)))
       return failure();
@@ -152,7 +152,7 @@ LogicalResult Flattener::flatten(func::FuncOp function) {
   return success();
 }
 
-void Flattener::eraseReplaced() {
+void TupleFlattener::eraseReplaced() {
   for (Operation *op : llvm::reverse(replacedOps))
     op->erase();
   for (BlockArgument argument : llvm::reverse(replacedArguments))
@@ -176,7 +176,7 @@ bool hasTuples(ModuleOp module) {
 LogicalResult flattenTuples(ModuleOp module) {
   if (!hasTuples(module))
     return success();
-  Flattener flattener;
+  TupleFlattener flattener;
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(flattener.flatten(function)))
       return failure();

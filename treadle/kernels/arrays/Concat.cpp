@@ -8,7 +8,7 @@ namespace treadle {
 namespace {
 
 // Parts of at least this size are returned as views of the whole; smaller ones are cheaper to copy.
-constexpr size_t worthSharing = 512;
+constexpr size_t minViewBytes = 512;
 
 bool readAxis(OpContext &ctx, int input, int64_t &axis) {
   const Tensor &t = ctx.input(input);
@@ -179,7 +179,7 @@ Expected<BoundKernel> bindParallelConcat(const BindContext &node) {
 bool setColumns(OpContext &ctx, int i, const Tensor &whole, int64_t rows, int64_t offset,
                 int64_t width, Dims dims) {
   DType dtype = whole.dtype();
-  if (rows == 1 && static_cast<size_t>(width) * dtypeSize(dtype) >= worthSharing) {
+  if (rows == 1 && static_cast<size_t>(width) * dtypeSize(dtype) >= minViewBytes) {
     ctx.setOutput(i, whole.view(offset, dims));
     return true;
   }

@@ -1,7 +1,7 @@
 // Ops that create tensors from a shape or a few numbers: constants, ranges, one-hot rows.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/Variants.h"
 
 #include "treadle/checkpoint/Files.h"

@@ -1,5 +1,5 @@
 // Constants whose elements are stored in a file.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Ops that forward a tensor unchanged, or do nothing at all.
 #include "treadle/kernels/Element.h"
-#include "treadle/runtime/Choice.h"
+#include "treadle/runtime/Conditions.h"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ Expected<BoundKernel> bindPlaceholder(const BindContext &node) {
 }
 
 void loopCond(OpContext &ctx) {
-  if (ctx.check(asPredicate(ctx.input(0))))
+  if (ctx.check(switchPredicateOf(ctx.input(0))))
     ctx.setOutput(0, ctx.takeInput(0));
 }
 

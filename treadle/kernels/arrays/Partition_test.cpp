@@ -1,5 +1,5 @@
 // Dynamic partition and stitch, unique elements, and sets.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

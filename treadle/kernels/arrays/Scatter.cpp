@@ -9,25 +9,25 @@ namespace treadle {
 
 static Expected<void> checkShapes(const Tensor &whole, const Tensor &indices,
                                   const Tensor &updates) {
-  auto unfit = [&](std::string_view expected) {
+  auto shapeError = [&](std::string_view expected) {
     return Unexpected(invalidArgument("indices of shape ", dimsText(indices.dims()),
                                       " and updates of shape ", dimsText(updates.dims()),
                                       " don't fit a tensor of shape ", dimsText(whole.dims()),
                                       ", expected ", expected));
   };
   if (indices.rank() < 1 || updates.rank() < 1)
-    return unfit("at least one dimension");
+    return shapeError("at least one dimension");
   if (!whole.count() && (indices.count() || updates.count()))
-    return unfit("none to write to an empty tensor");
+    return shapeError("none to write to an empty tensor");
   auto depth = static_cast<size_t>(indices.dim(indices.rank() - 1));
   auto lead = static_cast<size_t>(indices.rank()) - 1;
   if (depth > static_cast<size_t>(whole.rank()) || (!depth && updates.count()))
-    return unfit("indices that name at least one and at most all dimensions");
+    return shapeError("indices that name at least one and at most all dimensions");
   DimVector dims(indices.dims().first(lead));
   for (int64_t d : whole.dims().subspan(depth))
     dims.push(d);
   if (!std::ranges::equal(dims, updates.dims()))
-    return unfit(str("updates of shape ", dimsText(dims)));
+    return shapeError(str("updates of shape ", dimsText(dims)));
   return {};
 }
 
@@ -75,7 +75,7 @@ struct ScatterState {
 };
 
 // Addition for booleans (or) and strings (concatenation).
-bool eitherLoop(void *out, const void *a, const void *b, bool, int64_t n) {
+bool logicalOrLoop(void *out, const void *a, const void *b, bool, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<bool *>(out)[i] =
         static_cast<const bool *>(a)[i] || static_cast<const bool *>(b)[i];
@@ -88,7 +88,7 @@ bool appendLoop(void *out, const void *, const void *b, bool, int64_t n) {
 }
 
 // Returns input `i` as a writable tensor.
-std::optional<Tensor> takeOwn(OpContext &ctx, int i) {
+std::optional<Tensor> takeMutable(OpContext &ctx, int i) {
   if (ctx.canReuseInput(i))
     return ctx.takeInput(i);
   return ctx.check(ctx.input(i).clone());
@@ -112,7 +112,7 @@ void scatterIntoZeros(OpContext &ctx) {
 
 void scatterIntoTensor(OpContext &ctx) {
   Tensor indices = ctx.input(1), updates = ctx.input(2);
-  if (auto whole = takeOwn(ctx, 0))
+  if (auto whole = takeMutable(ctx, 0))
     finish(ctx, std::move(*whole), indices, updates);
 }
 
@@ -123,7 +123,7 @@ Expected<BoundKernel> bindScatter(const BindContext &node) {
     return unsupportedDType(node, index);
   RowsUpdateLoop loop = rowsUpdateLoop(update, dtype);
   if (update == Update::Add && dtype == DType::Bool)
-    loop = updateRows<bool, eitherLoop>;
+    loop = updateRows<bool, logicalOrLoop>;
   if (update == Update::Add && dtype == DType::String)
     loop = updateRows<std::string, appendLoop>;
   if (!loop)
@@ -146,7 +146,7 @@ void updateAtPositions(OpContext &ctx) {
     return ctx.fail(invalidArgument("x, i and v are ", tensorTypeText(in), ", ",
                                     tensorTypeText(indices), " and ", tensorTypeText(updates),
                                     ", expected a vector i with an element for each row of v"));
-  auto whole = TREADLE_OR_RETURN(takeOwn(ctx, 0));
+  auto whole = TREADLE_OR_RETURN(takeMutable(ctx, 0));
   int64_t rows = whole.dim(0), width = rows ? whole.count() / rows : 0;
   for (int64_t k = 0; width && k < indices.count(); ++k) {
     int64_t target = (indices.data<int32_t>()[k] % rows + rows) % rows * width, source = k * width;
@@ -178,18 +178,24 @@ void sparseToDense(OpContext &ctx) {
   DType dtype = values.dtype();
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, readIndices(ctx.input(1))));
   fillElements(dtype, out->raw(), fill.raw(), out->count());
-  int64_t previous = -1, rows = indices.dim(0), rank = indices.dim(1);
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t at = rowOffset(indices, row, rank, out->dims());
-    if (at < 0)
+  IndexedOffsets offsets(indices, 1, IndexedOffsets::Bounds::Reject);
+  DimVector strides = rowMajorStrides(out->dims());
+  for (int d = 0; d < out->rank(); ++d)
+    offsets.addCoordinate(strides[static_cast<size_t>(d)], out->dim(d) - 1);
+  int64_t previous = -1, targets[offsetsPerBlock];
+  for (int64_t row = 0; row < offsets.count(); ++row) {
+    int64_t i = row % offsetsPerBlock;
+    if (i == 0)
+      offsets.compute(row, std::min(offsetsPerBlock, offsets.count() - row), targets);
+    if (targets[i] < 0)
       return ctx.fail(
           invalidArgument("indices[", row, "] is outside of the shape ", dimsText(out->dims())));
-    if (ctx.state<bool>() && at <= previous)
+    if (ctx.state<bool>() && targets[i] <= previous)
       return ctx.fail(invalidArgument("indices[", row,
                                       "] is out of order or repeated; sort the "
                                       "sparse tensor first"));
-    previous = at;
-    copyElements(dtype, elementAt(dtype, out->raw(), at),
+    previous = targets[i];
+    copyElements(dtype, elementAt(dtype, out->raw(), targets[i]),
                  elementAt(dtype, values.raw(), values.isScalar() ? 0 : row), 1);
   }
 }

@@ -67,7 +67,7 @@ void setWithDims(OpContext &ctx, Dims dims) {
 // Infers the size of the dimension -1 in `dims` from the number of elements. As in TensorFlow,
 // zeros of the input count only if `dims` has none, and the sizes of an empty input need not
 // divide.
-std::optional<int64_t> openSize(const Tensor &in, Dims dims) {
+std::optional<int64_t> inferMissingSize(const Tensor &in, Dims dims) {
   bool asksForNone = std::ranges::find(dims, 0) != dims.end();
   int64_t have = 1, asked = 1;
   for (int64_t d : in.dims())
@@ -99,7 +99,7 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
     known[open] = 1;
   std::optional<int64_t> count = countElements(known);
   if (count && open >= 0) {
-    if (std::optional<int64_t> size = openSize(in, dims)) {
+    if (std::optional<int64_t> size = inferMissingSize(in, dims)) {
       dims[open] = *size;
       count = countElements(dims);
     }

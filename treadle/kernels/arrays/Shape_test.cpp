@@ -1,5 +1,5 @@
 // Shapes, fills, and identity ops.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

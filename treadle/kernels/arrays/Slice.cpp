@@ -176,7 +176,7 @@ namespace {
 // --- reading -----------------------------------------------------------------------------------
 
 // Regions of at least this size are returned as views if possible.
-constexpr size_t worthSharing = 512;
+constexpr size_t minViewBytes = 512;
 
 void setRegion(OpContext &ctx, const StridedRegion &region) {
   const Tensor &in = ctx.input(0);
@@ -190,7 +190,7 @@ void setRegion(OpContext &ctx, const StridedRegion &region) {
   std::optional<int64_t> count = countElements(region.size);
   bool isEmpty = count == 0, isContiguous = !isEmpty && region.isContiguous(in.dims());
   int64_t offset = isEmpty ? 0 : region.offset(in.dims());
-  if (isContiguous && static_cast<size_t>(*count) * dtypeSize(dtype) >= worthSharing)
+  if (isContiguous && static_cast<size_t>(*count) * dtypeSize(dtype) >= minViewBytes)
     return ctx.setOutput(0, in.view(offset, region.resultDims));
   Tensor *out = ctx.allocateOutput(0, dtype, region.resultDims);
   if (!out || isEmpty)

@@ -1,5 +1,5 @@
 // Concat, split, slices, gathers, tiles and pads.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -1,5 +1,5 @@
 // Space to batch and depth, data formats, searches, and numbers as strings.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

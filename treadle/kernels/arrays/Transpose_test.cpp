@@ -1,5 +1,5 @@
 // Transposed and reversed dimensions.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

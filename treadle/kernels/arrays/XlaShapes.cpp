@@ -189,7 +189,7 @@ Expected<BoundKernel> bindSplit(const BindContext &node) {
 
 // --- sharding ----------------------------------------------------------------------------------
 
-void handOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
+void forwardInput(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
 
 /// Converts between the shape of a whole tensor and of a device's part: the same for one device.
 Expected<BoundKernel> bindPartShape(const BindContext &node) {
@@ -203,7 +203,7 @@ Expected<BoundKernel> bindPartShape(const BindContext &node) {
   if (!isRead || std::ranges::any_of(fields[2], [](int64_t parts) { return parts != 1; }))
     return Unexpected(unimplemented("attribute 'manual_sharding' partitions tensors for several "
                                     "devices, but there is only one"));
-  return BoundKernel{handOn};
+  return BoundKernel{forwardInput};
 }
 
 void replicaId(OpContext &ctx) { ctx.setOutput(0, Tensor::scalar(DType::Int32, int32_t{0})); }
@@ -212,9 +212,9 @@ const KernelEntry table[] = {
     {"XlaBroadcastHelper", bindPlain<broadcastHelper>},
     {"XlaConcatND", bindConcat},
     {"XlaReplicaId", bindPlain<replicaId>},
-    {"XlaSetBound", bindPlain<handOn>},
+    {"XlaSetBound", bindPlain<forwardInput>},
     {"XlaSetDynamicDimensionSize", bindPlain<setDimensionSize>},
-    {"XlaSharding", bindPlain<handOn>},
+    {"XlaSharding", bindPlain<forwardInput>},
     {"XlaSplitND", bindSplit},
     {"XlaSpmdFullToShardShape", bindPartShape},
     {"XlaSpmdShardToFullShape", bindPartShape},

@@ -7,9 +7,9 @@
 
 namespace treadle {
 
-Step failed(OpContext &ctx, const Caller &caller, Error error) {
+IterationStep failed(OpContext &ctx, const Caller &caller, Error error) {
   caller.fail(ctx, std::move(error));
-  return Step::Failed;
+  return IterationStep::Failed;
 }
 
 Ref<Dataset> datasetInput(OpContext &ctx, int i, const Caller &caller) {
@@ -20,34 +20,35 @@ Ref<Dataset> datasetInput(OpContext &ctx, int i, const Caller &caller) {
   return Ref<Dataset>::share(dataset);
 }
 
-void giveDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
-                 int64_t cardinality, std::function<Next()> iterate) {
-  constexpr int mostDatasets = 1000; // nested iteration uses the stack
+void outputDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
+                   int64_t cardinality, std::function<Next()> iterate) {
+  constexpr int maxDatasets = 1000; // nested iteration uses the stack
   int depth = 1;
   for (const Ref<Dataset> &source : sources)
     depth = std::max(depth, source->depth + 1);
-  if (depth > mostDatasets)
-    return caller.fail(ctx, resourceExhausted("more than ", mostDatasets, " datasets are chained"));
+  if (depth > maxDatasets)
+    return caller.fail(ctx, resourceExhausted("more than ", maxDatasets, " datasets are chained"));
   ctx.setOutput(0, makeVariant(makeRef<Dataset>(cardinality, depth, std::move(iterate))));
 }
 
-Step pull(const Next &source, OpContext &ctx, Tensors &element) {
+IterationStep nextElement(const Next &source, OpContext &ctx, Tensors &element) {
   if (ctx.run().isStopped()) {
     ctx.fail(ctx.run().stopReason());
-    return Step::Failed;
+    return IterationStep::Failed;
   }
   return source(ctx, element);
 }
 
-Step skip(const Next &source, OpContext &ctx, int64_t count) {
+IterationStep skip(const Next &source, OpContext &ctx, int64_t count) {
   Tensors element;
   for (int64_t i = 0; i < count; ++i)
-    if (Step step = pull(source, ctx, element); step != Step::Element)
+    if (IterationStep step = nextElement(source, ctx, element); step != IterationStep::Element)
       return step;
-  return Step::Element;
+  return IterationStep::Element;
 }
 
-Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows, Tensors &batch) {
+IterationStep stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows,
+                    Tensors &batch) {
   batch.clear();
   for (size_t c = 0; c < rows[0].size(); ++c) {
     const Tensor &first = rows[0][c];
@@ -57,7 +58,7 @@ Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &row
       dims.push(dim);
     auto whole = ctx.check(Tensor::make(first.dtype(), dims));
     if (!whole)
-      return Step::Failed;
+      return IterationStep::Failed;
     for (size_t row = 0; row < rows.size(); ++row) {
       const Tensor *part = c < rows[row].size() ? &rows[row][c] : nullptr;
       if (!part || part->dtype() != first.dtype() ||
@@ -72,11 +73,11 @@ Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &row
     }
     batch.push_back(std::move(*whole));
   }
-  return Step::Element;
+  return IterationStep::Element;
 }
 
-void giveElement(OpContext &ctx, const Caller &caller, std::span<const DType> types,
-                 Tensors element) {
+void outputElement(OpContext &ctx, const Caller &caller, std::span<const DType> types,
+                   Tensors element) {
   if (element.size() != types.size())
     return caller.fail(ctx, invalidArgument("the dataset's elements have ", element.size(),
                                             " components, expected ", types.size()));
@@ -107,15 +108,15 @@ Next batched(Next source, int64_t size, bool dropsRemainder, JoinRows join) {
     std::vector<Tensors> rows;
     while (std::ssize(rows) < size) {
       Tensors row;
-      Step step = pull(source, ctx, row);
-      if (step == Step::Failed)
+      IterationStep step = nextElement(source, ctx, row);
+      if (step == IterationStep::Failed)
         return step;
-      if (step == Step::End)
+      if (step == IterationStep::End)
         break;
       rows.push_back(std::move(row));
     }
     if (rows.empty() || (dropsRemainder && std::ssize(rows) < size))
-      return Step::End;
+      return IterationStep::End;
     return join(ctx, rows, element);
   };
 }

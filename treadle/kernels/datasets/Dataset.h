@@ -11,11 +11,11 @@ namespace treadle {
 using Tensors = std::vector<Tensor>;
 
 /// The result of requesting an element.
-enum class Step : uint8_t { Element, End, Failed };
+enum class IterationStep : uint8_t { Element, End, Failed };
 
 /// An iterator: returns the next element. Failed: the context has the error. Must not be called
 /// again after Failed or End. Not thread-safe.
-using Next = std::function<Step(OpContext &ctx, Tensors &element)>;
+using Next = std::function<IterationStep(OpContext &ctx, Tensors &element)>;
 
 /// A sequence of elements, each a tuple of tensors. Immutable; iterations are independent.
 class Dataset final : public VariantObject {
@@ -39,24 +39,25 @@ public:
 Ref<Dataset> datasetInput(OpContext &ctx, int i, const Caller &caller);
 
 /// Sets output 0 to a dataset derived from `sources`.
-void giveDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
-                 int64_t cardinality, std::function<Next()> iterate);
+void outputDataset(OpContext &ctx, const Caller &caller, const std::vector<Ref<Dataset>> &sources,
+                   int64_t cardinality, std::function<Next()> iterate);
 
 /// Returns the next element of `source`; fails if the run was stopped.
-Step pull(const Next &source, OpContext &ctx, Tensors &element);
+IterationStep nextElement(const Next &source, OpContext &ctx, Tensors &element);
 
 /// Skips up to `count` elements; returns Element if there were that many.
-Step skip(const Next &source, OpContext &ctx, int64_t count);
+IterationStep skip(const Next &source, OpContext &ctx, int64_t count);
 
-/// Reports the error and returns Step::Failed.
-Step failed(OpContext &ctx, const Caller &caller, Error error);
+/// Reports the error and returns IterationStep::Failed.
+IterationStep failed(OpContext &ctx, const Caller &caller, Error error);
 
 /// Stacks rows of equal shapes to one element with an additional first dimension.
-Step stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows, Tensors &batch);
+IterationStep stack(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows,
+                    Tensors &batch);
 
 /// Sets the outputs to an element. InvalidArgument unless it has these dtypes.
-void giveElement(OpContext &ctx, const Caller &caller, std::span<const DType> types,
-                 Tensors element);
+void outputElement(OpContext &ctx, const Caller &caller, std::span<const DType> types,
+                   Tensors element);
 
 /// Returns a scalar input, an integer or a bool; nullopt after failing the op.
 std::optional<int64_t> scalarInput(OpContext &ctx, int i, const Caller &caller);
@@ -65,7 +66,7 @@ std::optional<int64_t> scalarInput(OpContext &ctx, int i, const Caller &caller);
 int64_t batches(int64_t count, int64_t size, bool dropsRemainder);
 
 /// Groups elements into batches of `size`, and converts each to one element with `join`.
-using JoinRows = std::function<Step(OpContext &, const std::vector<Tensors> &, Tensors &)>;
+using JoinRows = std::function<IterationStep(OpContext &, const std::vector<Tensors> &, Tensors &)>;
 Next batched(Next source, int64_t size, bool dropsRemainder, JoinRows join);
 
 } // namespace treadle

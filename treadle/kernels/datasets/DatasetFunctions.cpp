@@ -11,37 +11,37 @@ namespace treadle {
 namespace {
 
 /// A function with its captures, which follow its other arguments.
-struct Function {
+struct CapturingFunction {
   Caller caller;
   std::shared_ptr<const Callee> callee;
   size_t numResults = 0;
   Tensors captured;
 
-  Step call(OpContext &ctx, Tensors args, Tensors &results) const;
+  IterationStep call(OpContext &ctx, Tensors args, Tensors &results) const;
 };
 
-Step Function::call(OpContext &ctx, Tensors args, Tensors &results) const {
+IterationStep CapturingFunction::call(OpContext &ctx, Tensors args, Tensors &results) const {
   args.insert(args.end(), captured.begin(), captured.end());
   Expected<const Plan *> plan = callee->plan(args.size());
   if (!plan)
     return failed(ctx, caller, std::move(plan.error()));
   for (size_t i = 0; i < args.size(); ++i)
-    if (Expected<void> ok = acceptArgument(**plan, i, args[i]); !ok)
+    if (Expected<void> ok = convertArgument(**plan, i, args[i]); !ok)
       return failed(ctx, caller, std::move(ok.error()));
   results.assign(numResults, Tensor());
-  return callFunction(**plan, args, results, ctx) ? Step::Element : Step::Failed;
+  return callFunction(**plan, args, results, ctx) ? IterationStep::Element : IterationStep::Failed;
 }
 
 struct State {
-  Function function; // without captures
+  CapturingFunction function; // without captures
   size_t numState = 0, numCaptured = 0;
   std::vector<DType> outputTypes; // of the node
 };
 
 /// Inputs: dataset, initial state, captures, and further inputs.
-Function capturing(OpContext &ctx) {
+CapturingFunction capturing(OpContext &ctx) {
   const State &state = ctx.state<State>();
-  Function function = state.function;
+  CapturingFunction function = state.function;
   for (size_t i = 0; i < state.numCaptured; ++i)
     function.captured.push_back(ctx.input(static_cast<int>(1 + state.numState + i)));
   return function;
@@ -60,38 +60,39 @@ int firstOption(OpContext &ctx) {
 }
 
 /// Evaluates the predicate on an element; returns Failed or Element.
-Step test(const Function &predicate, OpContext &ctx, const Tensors &element, bool &isTrue) {
+IterationStep test(const CapturingFunction &predicate, OpContext &ctx, const Tensors &element,
+                   bool &isTrue) {
   Tensors results;
-  if (predicate.call(ctx, element, results) == Step::Failed)
-    return Step::Failed;
+  if (predicate.call(ctx, element, results) == IterationStep::Failed)
+    return IterationStep::Failed;
   if (!results[0].isScalar())
     return failed(ctx, predicate.caller,
                   invalidArgument("its predicate returns ", tensorTypeText(results[0]),
                                   ", expected a scalar"));
   isTrue = results[0].scalarValue<bool>();
-  return Step::Element;
+  return IterationStep::Element;
 }
 
 // --- map and filter -----------------------------------------------------------------------------
 
-Next mapped(Next source, Function function) {
+Next mapped(Next source, CapturingFunction function) {
   return [source = std::move(source), function = std::move(function)](OpContext &ctx,
                                                                       Tensors &element) {
     Tensors args;
-    Step step = pull(source, ctx, args);
-    return step == Step::Element ? function.call(ctx, std::move(args), element) : step;
+    IterationStep step = nextElement(source, ctx, args);
+    return step == IterationStep::Element ? function.call(ctx, std::move(args), element) : step;
   };
 }
 
 void map(OpContext &ctx) {
-  Function function = capturing(ctx);
+  CapturingFunction function = capturing(ctx);
   if (Ref<Dataset> source = datasetInput(ctx, 0, function.caller))
-    giveDataset(ctx, function.caller, {source}, source->cardinality,
-                [=] { return mapped(source->iterate(), function); });
+    outputDataset(ctx, function.caller, {source}, source->cardinality,
+                  [=] { return mapped(source->iterate(), function); });
 }
 
 void mapAndBatch(OpContext &ctx) {
-  Function function = capturing(ctx);
+  CapturingFunction function = capturing(ctx);
   const Caller &caller = function.caller;
   Ref<Dataset> source = datasetInput(ctx, 0, caller);
   int option = firstOption(ctx);
@@ -100,31 +101,31 @@ void mapAndBatch(OpContext &ctx) {
     return;
   if (*size <= 0)
     return caller.fail(ctx, invalidArgument("the batch size is ", *size, ", expected at least 1"));
-  giveDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
-              [=, size = *size, drops = *drops != 0] {
-                return batched(mapped(source->iterate(), function), size, drops,
-                               [=](OpContext &ctx, const auto &rows, Tensors &element) {
-                                 return stack(ctx, function.caller, rows, element);
-                               });
-              });
+  outputDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
+                [=, size = *size, drops = *drops != 0] {
+                  return batched(mapped(source->iterate(), function), size, drops,
+                                 [=](OpContext &ctx, const auto &rows, Tensors &element) {
+                                   return stack(ctx, function.caller, rows, element);
+                                 });
+                });
 }
 
 /// Yields the elements that satisfy the predicate; with `isPrefix`, ends at the first one that
 /// doesn't.
 template <bool isPrefix> void filter(OpContext &ctx) {
-  Function predicate = capturing(ctx);
+  CapturingFunction predicate = capturing(ctx);
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, predicate.caller));
-  giveDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
+  outputDataset(ctx, predicate.caller, {source}, Dataset::unknown, [=] {
     return [=, from = source->iterate()](OpContext &ctx, Tensors &element) {
       for (;;) {
         bool holds = false;
-        Step step = pull(from, ctx, element);
-        if (step == Step::Element)
+        IterationStep step = nextElement(from, ctx, element);
+        if (step == IterationStep::Element)
           step = test(predicate, ctx, element, holds);
-        if (step != Step::Element || holds)
+        if (step != IterationStep::Element || holds)
           return step;
         if (isPrefix)
-          return Step::End;
+          return IterationStep::End;
       }
     };
   });
@@ -133,40 +134,41 @@ template <bool isPrefix> void filter(OpContext &ctx) {
 // --- nested datasets ----------------------------------------------------------------------------
 
 /// Opens an iteration of the dataset that the function returns for the next element.
-Step openNext(const Next &source, const Function &function, OpContext &ctx, Next &opened) {
+IterationStep openNext(const Next &source, const CapturingFunction &function, OpContext &ctx,
+                       Next &opened) {
   Tensors args, results;
-  if (Step step = pull(source, ctx, args); step != Step::Element)
+  if (IterationStep step = nextElement(source, ctx, args); step != IterationStep::Element)
     return step;
-  if (function.call(ctx, std::move(args), results) == Step::Failed)
-    return Step::Failed;
+  if (function.call(ctx, std::move(args), results) == IterationStep::Failed)
+    return IterationStep::Failed;
   auto *dataset = variantIn<Dataset>(results[0]);
   if (!dataset)
     return failed(ctx, function.caller, invalidArgument("its function doesn't return a dataset"));
   opened = dataset->iterate();
-  return Step::Element;
+  return IterationStep::Element;
 }
 
 /// Interleaves `cycle` datasets, `block` elements of each in turn.
 class Interleaved {
 public:
-  Interleaved(Next source, Function function, int64_t cycle, int64_t block)
+  Interleaved(Next source, CapturingFunction function, int64_t cycle, int64_t block)
       : source(std::move(source)), function(std::move(function)), block(block),
         open(static_cast<size_t>(cycle)) {}
 
-  Step operator()(OpContext &ctx, Tensors &element) {
+  IterationStep operator()(OpContext &ctx, Tensors &element) {
     while (!isOver || numOpen) {
       Next &current = open[at];
       if (!current && !isOver) {
-        Step step = openNext(source, function, ctx, current);
-        if (step == Step::Failed)
+        IterationStep step = openNext(source, function, ctx, current);
+        if (step == IterationStep::Failed)
           return step;
-        isOver = step == Step::End;
-        numOpen += step == Step::Element;
+        isOver = step == IterationStep::End;
+        numOpen += step == IterationStep::Element;
       }
-      Step step = current ? pull(current, ctx, element) : Step::End;
-      if (step == Step::Failed)
+      IterationStep step = current ? nextElement(current, ctx, element) : IterationStep::End;
+      if (step == IterationStep::Failed)
         return step;
-      if (step == Step::Element) {
+      if (step == IterationStep::Element) {
         if (++taken == block)
           advance();
         return step;
@@ -175,7 +177,7 @@ public:
       current = nullptr;
       advance();
     }
-    return Step::End;
+    return IterationStep::End;
   }
 
 private:
@@ -185,29 +187,29 @@ private:
   }
 
   Next source;
-  Function function;
+  CapturingFunction function;
   int64_t block, taken = 0;
   bool isOver = false;
   size_t at = 0, numOpen = 0;
   std::vector<Next> open;
 };
 
-void interleaveBy(OpContext &ctx, Function function, int64_t cycle, int64_t block) {
-  constexpr int64_t mostAtOnce = 1 << 20;
-  if (cycle < 1 || cycle > mostAtOnce || block < 1)
+void interleaveBy(OpContext &ctx, CapturingFunction function, int64_t cycle, int64_t block) {
+  constexpr int64_t maxAtOnce = 1 << 20;
+  if (cycle < 1 || cycle > maxAtOnce || block < 1)
     return function.caller.fail(ctx,
                                 invalidArgument("cycle_length is ", cycle, " and block_length ",
                                                 block, ", expected at least 1"));
   Ref<Dataset> source = datasetInput(ctx, 0, function.caller);
   if (source)
-    giveDataset(ctx, function.caller, {source}, Dataset::unknown,
-                [=] { return Interleaved(source->iterate(), function, cycle, block); });
+    outputDataset(ctx, function.caller, {source}, Dataset::unknown,
+                  [=] { return Interleaved(source->iterate(), function, cycle, block); });
 }
 
 void flatMap(OpContext &ctx) { interleaveBy(ctx, capturing(ctx), 1, 1); }
 
 void interleave(OpContext &ctx) {
-  Function function = capturing(ctx);
+  CapturingFunction function = capturing(ctx);
   auto cycle = scalarInput(ctx, firstOption(ctx), function.caller);
   auto block = scalarInput(ctx, firstOption(ctx) + 1, function.caller);
   if (cycle && block)
@@ -222,38 +224,38 @@ Tensors joined(Tensors a, Tensors b) {
 }
 
 void scan(OpContext &ctx) {
-  Function function = capturing(ctx);
+  CapturingFunction function = capturing(ctx);
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, function.caller));
-  giveDataset(ctx, function.caller, {source}, source->cardinality,
-              [source, function, initial = initialState(ctx)] {
-                return [=, from = source->iterate(), state = initial](OpContext &ctx,
-                                                                      Tensors &element) mutable {
-                  Tensors args, results;
-                  if (Step step = pull(from, ctx, args); step != Step::Element)
-                    return step;
-                  if (function.call(ctx, joined(state, std::move(args)), results) == Step::Failed)
-                    return Step::Failed;
-                  auto end = results.begin() + std::ssize(state);
-                  std::move(results.begin(), end, state.begin());
-                  element.assign(std::make_move_iterator(end),
-                                 std::make_move_iterator(results.end()));
-                  return Step::Element;
-                };
-              });
+  outputDataset(
+      ctx, function.caller, {source}, source->cardinality,
+      [source, function, initial = initialState(ctx)] {
+        return [=, from = source->iterate(), state = initial](OpContext &ctx,
+                                                              Tensors &element) mutable {
+          Tensors args, results;
+          if (IterationStep step = nextElement(from, ctx, args); step != IterationStep::Element)
+            return step;
+          if (function.call(ctx, joined(state, std::move(args)), results) == IterationStep::Failed)
+            return IterationStep::Failed;
+          auto end = results.begin() + std::ssize(state);
+          std::move(results.begin(), end, state.begin());
+          element.assign(std::make_move_iterator(end), std::make_move_iterator(results.end()));
+          return IterationStep::Element;
+        };
+      });
 }
 
 void reduce(OpContext &ctx) {
-  Function function = capturing(ctx);
+  CapturingFunction function = capturing(ctx);
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, function.caller));
   Next from = source->iterate();
   for (Tensors state = initialState(ctx);;) {
     Tensors element, results;
-    Step step = pull(from, ctx, element);
-    if (step == Step::End)
-      return giveElement(ctx, function.caller, ctx.state<State>().outputTypes, std::move(state));
-    if (step == Step::Element)
+    IterationStep step = nextElement(from, ctx, element);
+    if (step == IterationStep::End)
+      return outputElement(ctx, function.caller, ctx.state<State>().outputTypes, std::move(state));
+    if (step == IterationStep::Element)
       step = function.call(ctx, joined(std::move(state), std::move(element)), results);
-    if (step == Step::Failed)
+    if (step == IterationStep::Failed)
       return;
     state = std::move(results);
   }

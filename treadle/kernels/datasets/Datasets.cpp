@@ -34,14 +34,14 @@ Tensors inputsFrom(OpContext &ctx, int first, int end) {
 
 // --- sources ------------------------------------------------------------------------------------
 
-void oneElement(OpContext &ctx) {
+void tensorDataset(OpContext &ctx) {
   Tensors components = inputsFrom(ctx, 0, ctx.numInputs());
-  giveDataset(ctx, callerOf(ctx), {}, 1, [components] {
+  outputDataset(ctx, callerOf(ctx), {}, 1, [components] {
     return [components, isOver = false](OpContext &, Tensors &element) mutable {
       if (std::exchange(isOver, true))
-        return Step::End;
+        return IterationStep::End;
       element = components;
-      return Step::Element;
+      return IterationStep::Element;
     };
   });
 }
@@ -69,20 +69,20 @@ std::optional<int64_t> commonRows(OpContext &ctx, const Caller &caller, const Te
 Next rowsOf(Tensors whole, int64_t count) {
   return [whole = std::move(whole), count, i = int64_t{0}](OpContext &, Tensors &element) mutable {
     if (i == count)
-      return Step::End;
+      return IterationStep::End;
     element = rowOf(whole, i++, count);
-    return Step::Element;
+    return IterationStep::Element;
   };
 }
 
 void slices(OpContext &ctx) {
   Tensors whole = inputsFrom(ctx, 0, ctx.numInputs());
   if (auto count = commonRows(ctx, callerOf(ctx), whole))
-    giveDataset(ctx, callerOf(ctx), {}, *count,
-                [whole, count = *count] { return rowsOf(whole, count); });
+    outputDataset(ctx, callerOf(ctx), {}, *count,
+                  [whole, count = *count] { return rowsOf(whole, count); });
 }
 
-Expected<Tensor> numberOf(DType dtype, int64_t value) {
+Expected<Tensor> scalarOf(DType dtype, int64_t value) {
   Tensor t = Tensor::makeScalar(DType::Int64);
   if (!visitType(dtype, RealTypes(), [&]<typename T>() {
         t = Tensor::makeScalar(dtype);
@@ -101,26 +101,26 @@ void range(OpContext &ctx) {
   if (*step == 0)
     return caller.fail(ctx, invalidArgument("step is 0, expected a nonzero number"));
   DType dtype = types.empty() ? DType::Int64 : types[0];
-  if (Expected<Tensor> first = numberOf(dtype, *start); !first)
+  if (Expected<Tensor> first = scalarOf(dtype, *start); !first)
     return caller.fail(ctx, std::move(first.error()));
   __int128 way = static_cast<__int128>(*stop) - *start;
   __int128 count = (way > 0) == (*step > 0) ? (way + *step - (*step > 0 ? 1 : -1)) / *step : 0;
   auto most = static_cast<__int128>(std::numeric_limits<int64_t>::max());
-  giveDataset(ctx, caller, {}, static_cast<int64_t>(std::min(count, most)),
-              [dtype, start = *start, step = *step, count] {
-                return [=, i = __int128{0}](OpContext &, Tensors &element) mutable {
-                  if (i >= count)
-                    return Step::End;
-                  element = {*numberOf(dtype, static_cast<int64_t>(start + i++ * step))};
-                  return Step::Element;
-                };
-              });
+  outputDataset(ctx, caller, {}, static_cast<int64_t>(std::min(count, most)),
+                [dtype, start = *start, step = *step, count] {
+                  return [=, i = __int128{0}](OpContext &, Tensors &element) mutable {
+                    if (i >= count)
+                      return IterationStep::End;
+                    element = {*scalarOf(dtype, static_cast<int64_t>(start + i++ * step))};
+                    return IterationStep::Element;
+                  };
+                });
 }
 
 // --- derived datasets ---------------------------------------------------------------------------
 
 /// Forwards the dataset: the op affects how elements are computed, but not which.
-void passOn(OpContext &ctx) {
+void forwardDataset(OpContext &ctx) {
   if (datasetInput(ctx, 0, callerOf(ctx)))
     ctx.setOutput(0, ctx.takeInput(0));
 }
@@ -135,18 +135,19 @@ void batch(OpContext &ctx) {
     return;
   if (*size <= 0)
     return caller.fail(ctx, invalidArgument("the batch size is ", *size, ", expected at least 1"));
-  giveDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
-              [=, size = *size, drops = *drops != 0] {
-                return batched(source->iterate(), size, drops,
-                               [caller](OpContext &ctx, const auto &rows, Tensors &element) {
-                                 return stack(ctx, caller, rows, element);
-                               });
-              });
+  outputDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
+                [=, size = *size, drops = *drops != 0] {
+                  return batched(source->iterate(), size, drops,
+                                 [caller](OpContext &ctx, const auto &rows, Tensors &element) {
+                                   return stack(ctx, caller, rows, element);
+                                 });
+                });
 }
 
 /// Pads component `c` of all rows to a common shape with `padding`.
-Step padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows, size_t c,
-                  const DimVector &wanted, const Tensor &padding, Tensors &batch) {
+IterationStep padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensors> &rows,
+                           size_t c, const DimVector &wanted, const Tensor &padding,
+                           Tensors &batch) {
   DType dtype = padding.dtype();
   DimVector dims;
   dims.push(std::ssize(rows));
@@ -159,7 +160,7 @@ Step padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensor
   }
   auto whole = ctx.check(Tensor::make(dtype, dims));
   if (!whole)
-    return Step::Failed;
+    return IterationStep::Failed;
   fillElements(dtype, whole->raw(), padding.raw(), whole->count());
   Dims place = Dims(dims).subspan(1);
   int64_t placeSize = countBetween(dims, 1, dims.size());
@@ -180,7 +181,7 @@ Step padComponent(OpContext &ctx, const Caller &caller, const std::vector<Tensor
                   part.raw(), rowMajorStrides(part.dims()));
   }
   batch.push_back(std::move(*whole));
-  return Step::Element;
+  return IterationStep::Element;
 }
 
 /// Inputs: dataset, batch size, a shape and a padding value for each component, drop_remainder.
@@ -212,31 +213,33 @@ void paddedBatch(OpContext &ctx) {
                       invalidArgument("an element has ", row.size(), " components, expected ",
                                       shapes.size()));
     for (size_t c = 0; c < shapes.size(); ++c)
-      if (padComponent(ctx, caller, rows, c, shapes[c], paddings[c], element) == Step::Failed)
-        return Step::Failed;
-    return Step::Element;
+      if (padComponent(ctx, caller, rows, c, shapes[c], paddings[c], element) ==
+          IterationStep::Failed)
+        return IterationStep::Failed;
+    return IterationStep::Element;
   };
-  giveDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
-              [=, size = *size, drops = *drops != 0] {
-                return batched(source->iterate(), size, drops, join);
-              });
+  outputDataset(ctx, caller, {source}, batches(source->cardinality, *size, *drops),
+                [=, size = *size, drops = *drops != 0] {
+                  return batched(source->iterate(), size, drops, join);
+                });
 }
 
 void unbatch(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
   Ref<Dataset> source = TREADLE_OR_RETURN(datasetInput(ctx, 0, caller));
-  giveDataset(ctx, caller, {source}, Dataset::unknown, [=] {
+  outputDataset(ctx, caller, {source}, Dataset::unknown, [=] {
     return [caller, from = source->iterate(), rows = Next()](OpContext &ctx,
                                                              Tensors &element) mutable {
       for (;;) {
-        if (Step step = rows ? pull(rows, ctx, element) : Step::End; step != Step::End)
+        if (IterationStep step = rows ? nextElement(rows, ctx, element) : IterationStep::End;
+            step != IterationStep::End)
           return step;
         Tensors whole;
-        if (Step step = pull(from, ctx, whole); step != Step::Element)
+        if (IterationStep step = nextElement(from, ctx, whole); step != IterationStep::Element)
           return step;
         auto count = commonRows(ctx, caller, whole);
         if (!count)
-          return Step::Failed;
+          return IterationStep::Failed;
         rows = rowsOf(std::move(whole), *count);
       }
     };
@@ -256,7 +259,7 @@ void zip(OpContext &ctx) {
       cardinality = cardinality == Dataset::infinite ? own : std::min(own, cardinality);
     sources.push_back(std::move(source));
   }
-  giveDataset(ctx, caller, sources, cardinality, [sources] {
+  outputDataset(ctx, caller, sources, cardinality, [sources] {
     std::vector<Next> from;
     for (const Ref<Dataset> &source : sources)
       from.push_back(source->iterate());
@@ -264,11 +267,11 @@ void zip(OpContext &ctx) {
       element.clear();
       for (const Next &next : from) {
         Tensors part;
-        if (Step step = pull(next, ctx, part); step != Step::Element)
+        if (IterationStep step = nextElement(next, ctx, part); step != IterationStep::Element)
           return step;
         std::ranges::move(part, std::back_inserter(element));
       }
-      return Step::Element;
+      return IterationStep::Element;
     };
   });
 }
@@ -284,14 +287,14 @@ void concatenate(OpContext &ctx) {
   const Caller &caller = callerOf(ctx);
   Ref<Dataset> first = datasetInput(ctx, 0, caller);
   Ref<Dataset> second = TREADLE_OR_RETURN(first ? datasetInput(ctx, 1, caller) : nullptr);
-  giveDataset(ctx, caller, {first, second}, sum(first->cardinality, second->cardinality), [=] {
+  outputDataset(ctx, caller, {first, second}, sum(first->cardinality, second->cardinality), [=] {
     return [from = first->iterate(), second, isSecond = false](OpContext &ctx,
                                                                Tensors &element) mutable {
-      Step step = pull(from, ctx, element);
-      if (step != Step::End || std::exchange(isSecond, true))
+      IterationStep step = nextElement(from, ctx, element);
+      if (step != IterationStep::End || std::exchange(isSecond, true))
         return step;
       from = second->iterate();
-      return pull(from, ctx, element);
+      return nextElement(from, ctx, element);
     };
   });
 }
@@ -313,16 +316,17 @@ void repeat(OpContext &ctx) {
   auto count = scalarInput(ctx, 1, caller);
   if (!source || !count)
     return;
-  giveDataset(
+  outputDataset(
       ctx, caller, {source}, repeated(source->cardinality, *count), [source, count = *count] {
         return [=, from = Next(), round = int64_t{0}](OpContext &ctx, Tensors &element) mutable {
-          if (Step step = from ? pull(from, ctx, element) : Step::End; step != Step::End)
+          if (IterationStep step = from ? nextElement(from, ctx, element) : IterationStep::End;
+              step != IterationStep::End)
             return step;
           if (count >= 0 && round++ >= count)
-            return Step::End;
+            return IterationStep::End;
           from = source->iterate();
-          Step step = pull(from, ctx, element);
-          if (step == Step::End) // an empty one stays empty
+          IterationStep step = nextElement(from, ctx, element);
+          if (step == IterationStep::End) // an empty one stays empty
             round = count;
           return step;
         };
@@ -337,13 +341,13 @@ void take(OpContext &ctx) {
     return;
   int64_t own = source->cardinality;
   int64_t most = *count < 0 ? own : own >= 0 ? std::min(own, *count) : *count;
-  giveDataset(
+  outputDataset(
       ctx, caller, {source}, own == Dataset::unknown ? own : most, [source, count = *count] {
         return [from = source->iterate(), left = count](OpContext &ctx, Tensors &element) mutable {
           if (left == 0)
-            return Step::End;
+            return IterationStep::End;
           left -= left > 0;
-          return pull(from, ctx, element);
+          return nextElement(from, ctx, element);
         };
       });
 }
@@ -356,12 +360,12 @@ void skipFirst(OpContext &ctx) {
     return;
   int64_t own = source->cardinality;
   int64_t left = *count < 0 ? 0 : own < 0 ? own : std::max<int64_t>(own - *count, 0);
-  giveDataset(ctx, caller, {source}, left, [source, count = *count] {
+  outputDataset(ctx, caller, {source}, left, [source, count = *count] {
     return [from = source->iterate(), toSkip = count](OpContext &ctx, Tensors &element) mutable {
       if (toSkip < 0)
-        return Step::End;
-      Step step = skip(from, ctx, std::exchange(toSkip, 0));
-      return step == Step::Element ? pull(from, ctx, element) : step;
+        return IterationStep::End;
+      IterationStep step = skip(from, ctx, std::exchange(toSkip, 0));
+      return step == IterationStep::Element ? nextElement(from, ctx, element) : step;
     };
   });
 }
@@ -377,15 +381,15 @@ void shard(OpContext &ctx) {
                        invalidArgument("shard ", *index, " of ", *shards,
                                        ", expected an index from 0 below the number of shards"));
   int64_t own = source->cardinality;
-  giveDataset(ctx, caller, {source},
-              own < 0 ? own : own / *shards + (own % *shards > *index ? 1 : 0),
-              [source, shards = *shards, index = *index] {
-                return [=, from = source->iterate(), toSkip = index](OpContext &ctx,
-                                                                     Tensors &element) mutable {
-                  Step step = skip(from, ctx, std::exchange(toSkip, shards - 1));
-                  return step == Step::Element ? pull(from, ctx, element) : step;
-                };
-              });
+  outputDataset(ctx, caller, {source},
+                own < 0 ? own : own / *shards + (own % *shards > *index ? 1 : 0),
+                [source, shards = *shards, index = *index] {
+                  return [=, from = source->iterate(), toSkip = index](OpContext &ctx,
+                                                                       Tensors &element) mutable {
+                    IterationStep step = skip(from, ctx, std::exchange(toSkip, shards - 1));
+                    return step == IterationStep::Element ? nextElement(from, ctx, element) : step;
+                  };
+                });
 }
 
 // --- datasets that store elements ---------------------------------------------------------------
@@ -396,9 +400,9 @@ Tensor datasetOf(std::vector<Tensors> elements) {
   return makeVariant(makeRef<Dataset>(std::ssize(*kept), 1, [kept] {
     return [kept, i = size_t{0}](OpContext &, Tensors &element) mutable {
       if (i == kept->size())
-        return Step::End;
+        return IterationStep::End;
       element = (*kept)[i++];
-      return Step::Element;
+      return IterationStep::Element;
     };
   }));
 }
@@ -410,11 +414,11 @@ public:
       : source(std::move(source)), size(size), shift(shift), stride(stride),
         dropsRemainder(dropsRemainder) {}
 
-  Step operator()(OpContext &ctx, Tensors &element) {
-    if (fill(ctx) == Step::Failed)
-      return Step::Failed;
+  IterationStep operator()(OpContext &ctx, Tensors &element) {
+    if (fill(ctx) == IterationStep::Failed)
+      return IterationStep::Failed;
     if (buffer.empty() || (dropsRemainder && std::ssize(buffer) < reach()))
-      return Step::End;
+      return IterationStep::End;
     element.clear();
     for (size_t c = 0; c < buffer[0].size(); ++c)
       element.push_back(datasetOf(component(c)));
@@ -424,17 +428,17 @@ public:
 private:
   int64_t reach() const { return (size - 1) * stride + 1; }
 
-  Step fill(OpContext &ctx) {
+  IterationStep fill(OpContext &ctx) {
     while (!isOver && std::ssize(buffer) < reach()) {
       Tensors row;
-      Step step = pull(source, ctx, row);
-      if (step == Step::Failed)
+      IterationStep step = nextElement(source, ctx, row);
+      if (step == IterationStep::Failed)
         return step;
-      isOver = step == Step::End;
+      isOver = step == IterationStep::End;
       if (!isOver)
         buffer.push_back(std::move(row));
     }
-    return Step::Element;
+    return IterationStep::Element;
   }
 
   std::vector<Tensors> component(size_t c) const {
@@ -445,12 +449,12 @@ private:
     return rows;
   }
 
-  Step move(OpContext &ctx) {
+  IterationStep move(OpContext &ctx) {
     int64_t fromBuffer = std::min(shift, std::ssize(buffer));
     buffer.erase(buffer.begin(), buffer.begin() + fromBuffer);
-    Step step = isOver ? Step::End : skip(source, ctx, shift - fromBuffer);
-    isOver |= step == Step::End;
-    return step == Step::Failed ? step : Step::Element;
+    IterationStep step = isOver ? IterationStep::End : skip(source, ctx, shift - fromBuffer);
+    isOver |= step == IterationStep::End;
+    return step == IterationStep::Failed ? step : IterationStep::Element;
   }
 
   Next source;
@@ -472,25 +476,25 @@ void window(OpContext &ctx) {
     if (number < 1 || number >= most)
       return caller.fail(ctx, invalidArgument("size, shift and stride are ", *size, ", ", *shift,
                                               " and ", *stride, ", expected at least 1"));
-  giveDataset(ctx, caller, {source}, Dataset::unknown,
-              [source, size = *size, shift = *shift, stride = *stride, drops = *drops != 0] {
-                return Windows(source->iterate(), size, shift, stride, drops);
-              });
+  outputDataset(ctx, caller, {source}, Dataset::unknown,
+                [source, size = *size, shift = *shift, stride = *stride, drops = *drops != 0] {
+                  return Windows(source->iterate(), size, shift, stride, drops);
+                });
 }
 
 /// The elements of the first iteration that reached the end.
-struct Kept {
+struct CachedElements {
   std::mutex mutex;
   std::shared_ptr<const std::vector<Tensors>> elements; // guarded by the mutex
 };
 
-Next keeping(Next from, std::shared_ptr<Kept> kept) {
+Next cachingIterator(Next from, std::shared_ptr<CachedElements> kept) {
   return [from = std::move(from), kept, seen = std::vector<Tensors>()](OpContext &ctx,
                                                                        Tensors &element) mutable {
-    Step step = pull(from, ctx, element);
-    if (step == Step::Element)
+    IterationStep step = nextElement(from, ctx, element);
+    if (step == IterationStep::Element)
       seen.push_back(element);
-    if (step == Step::End) {
+    if (step == IterationStep::End) {
       std::lock_guard lock(kept->mutex);
       kept->elements = std::make_shared<const std::vector<Tensors>>(std::move(seen));
     }
@@ -505,16 +509,16 @@ void cache(OpContext &ctx) {
   if (!file.isScalar() || !file.data<std::string>()->empty())
     return caller.fail(
         ctx, unimplemented("it caches elements in a file; only caches in memory are supported"));
-  auto kept = std::make_shared<Kept>();
-  giveDataset(ctx, caller, {source}, source->cardinality, [source, kept]() -> Next {
+  auto kept = std::make_shared<CachedElements>();
+  outputDataset(ctx, caller, {source}, source->cardinality, [source, kept]() -> Next {
     std::lock_guard lock(kept->mutex);
     if (!kept->elements)
-      return keeping(source->iterate(), kept);
+      return cachingIterator(source->iterate(), kept);
     return [all = kept->elements, i = size_t{0}](OpContext &, Tensors &element) mutable {
       if (i == all->size())
-        return Step::End;
+        return IterationStep::End;
       element = (*all)[i++];
-      return Step::Element;
+      return IterationStep::Element;
     };
   });
 }
@@ -525,24 +529,24 @@ const KernelEntry table[] = {
     {"CacheDataset", bind<cache>},
     {"CacheDatasetV2", bind<cache>},
     {"ConcatenateDataset", bind<concatenate>},
-    {"FinalizeDataset", bind<passOn>},
-    {"MaxIntraOpParallelismDataset", bind<passOn>},
-    {"ModelDataset", bind<passOn>},
-    {"OptimizeDataset", bind<passOn>},
-    {"OptimizeDatasetV2", bind<passOn>},
-    {"OptionsDataset", bind<passOn>},
+    {"FinalizeDataset", bind<forwardDataset>},
+    {"MaxIntraOpParallelismDataset", bind<forwardDataset>},
+    {"ModelDataset", bind<forwardDataset>},
+    {"OptimizeDataset", bind<forwardDataset>},
+    {"OptimizeDatasetV2", bind<forwardDataset>},
+    {"OptionsDataset", bind<forwardDataset>},
     {"PaddedBatchDataset", bind<paddedBatch>},
     {"PaddedBatchDatasetV2", bind<paddedBatch>},
     {"ParallelBatchDataset", bind<batch>},
-    {"PrefetchDataset", bind<passOn>},
-    {"PrivateThreadPoolDataset", bind<passOn>},
+    {"PrefetchDataset", bind<forwardDataset>},
+    {"PrivateThreadPoolDataset", bind<forwardDataset>},
     {"RangeDataset", bind<range>},
     {"RepeatDataset", bind<repeat>},
-    {"RewriteDataset", bind<passOn>},
+    {"RewriteDataset", bind<forwardDataset>},
     {"ShardDataset", bind<shard>},
     {"SkipDataset", bind<skipFirst>},
     {"TakeDataset", bind<take>},
-    {"TensorDataset", bind<oneElement>},
+    {"TensorDataset", bind<tensorDataset>},
     {"TensorSliceDataset", bind<slices>},
     {"UnbatchDataset", bind<unbatch>},
     {"WindowDataset", bind<window>},

@@ -21,14 +21,14 @@ public:
     isMade = true;
   }
 
-  Step advance(OpContext &ctx, const Caller &caller, Tensors &element) {
+  IterationStep advance(OpContext &ctx, const Caller &caller, Tensors &element) {
     std::lock_guard lock(mutex);
     if (!isMade)
       return failed(
           ctx, caller,
           failedPrecondition("the iterator has no dataset yet; run its MakeIterator node first"));
-    Step step = next ? pull(next, ctx, element) : Step::End;
-    if (step == Step::End)
+    IterationStep step = next ? nextElement(next, ctx, element) : IterationStep::End;
+    if (step == IterationStep::End)
       next = nullptr;
     return step;
   }
@@ -90,20 +90,23 @@ void getNext(OpContext &ctx) {
   const auto &state = ctx.state<State>();
   Tensors element;
   auto *iterator = resourceInput<Iterator>(ctx, 0);
-  Step step = iterator ? iterator->advance(ctx, state.caller, element) : Step::Failed;
-  if (step == Step::End)
+  IterationStep step =
+      iterator ? iterator->advance(ctx, state.caller, element) : IterationStep::Failed;
+  if (step == IterationStep::End)
     return ctx.fail(outOfRange("the iterator is at the end of its dataset"));
-  if (step == Step::Element)
-    giveElement(ctx, state.caller, state.types, std::move(element));
+  if (step == IterationStep::Element)
+    outputElement(ctx, state.caller, state.types, std::move(element));
 }
 
 void getNextAsOptional(OpContext &ctx) {
   Tensors element;
   auto *iterator = resourceInput<Iterator>(ctx, 0);
-  Step step = iterator ? iterator->advance(ctx, callerOf(ctx), element) : Step::Failed;
-  if (step != Step::Failed)
-    ctx.setOutput(0, makeVariant(step == Step::End ? makeRef<OptionalObject>()
-                                                   : makeRef<OptionalObject>(std::move(element))));
+  IterationStep step =
+      iterator ? iterator->advance(ctx, callerOf(ctx), element) : IterationStep::Failed;
+  if (step != IterationStep::Failed)
+    ctx.setOutput(0, makeVariant(step == IterationStep::End
+                                     ? makeRef<OptionalObject>()
+                                     : makeRef<OptionalObject>(std::move(element))));
 }
 
 void singleElement(OpContext &ctx) {
@@ -111,15 +114,15 @@ void singleElement(OpContext &ctx) {
   Ref<Dataset> dataset = TREADLE_OR_RETURN(datasetInput(ctx, 0, state.caller));
   Next next = dataset->iterate();
   Tensors element, another;
-  Step step = pull(next, ctx, element);
-  if (step == Step::End)
+  IterationStep step = nextElement(next, ctx, element);
+  if (step == IterationStep::End)
     return ctx.fail(invalidArgument("the dataset is empty, expected one element"));
-  if (step == Step::Element)
-    step = pull(next, ctx, another);
-  if (step == Step::Element)
+  if (step == IterationStep::Element)
+    step = nextElement(next, ctx, another);
+  if (step == IterationStep::Element)
     return ctx.fail(invalidArgument("the dataset has more than one element, expected one"));
-  if (step == Step::End)
-    giveElement(ctx, state.caller, state.types, std::move(element));
+  if (step == IterationStep::End)
+    outputElement(ctx, state.caller, state.types, std::move(element));
 }
 
 void cardinality(OpContext &ctx) {

@@ -56,7 +56,7 @@ constexpr auto makePairs() {
 
 constexpr std::array<CastRow, numDTypes> castPairs = makePairs();
 
-void passOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
+void forwardCastInput(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
 
 // --- truncating casts --------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ KernelFn truncatingCast(DType from, DType to) {
 
 KernelFn castOf(DType from, DType to, bool truncates) {
   if (from == to)
-    return passOn;
+    return forwardCastInput;
   KernelFn fn = truncates ? truncatingCast(from, to) : nullptr;
   return fn ? fn : castPairs[static_cast<size_t>(from)][static_cast<size_t>(to)];
 }
@@ -140,7 +140,7 @@ Expected<BoundKernel> bindCast(const BindContext &node) {
   if (!bound.fn)
     return Unexpected(
         unimplemented("op 'Cast' has no kernel from ", dtypeName(from), " to ", dtypeName(to)));
-  bool isRenamed = bound.fn == passOn && from != to;
+  bool isRenamed = bound.fn == forwardCastInput && from != to;
   if (isRenamed || to != integersOf(to))
     return boundWith(runQuantizedCast, QuantizedCast{bound.fn, to});
   return bound;

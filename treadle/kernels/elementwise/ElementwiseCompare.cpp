@@ -33,8 +33,8 @@ struct LogicalNotOp {
 using EqualityTypes = Join<PlainTypes, TypeList<std::string>>;
 
 // Equal and NotEqual of incompatible shapes, if the node asks for no error: unequal.
-template <typename Op, typename T> struct LenientKernel {
-  static bool goTogether(Dims a, Dims b) {
+template <typename Op, typename T> struct MismatchTolerantKernel {
+  static bool areBroadcastable(Dims a, Dims b) {
     size_t common = std::min(a.size(), b.size());
     for (size_t i = 1; i <= common; ++i) {
       int64_t x = a[a.size() - i], y = b[b.size() - i];
@@ -44,7 +44,7 @@ template <typename Op, typename T> struct LenientKernel {
     return true;
   }
   static void run(OpContext &ctx) {
-    if (goTogether(ctx.input(0).dims(), ctx.input(1).dims()))
+    if (areBroadcastable(ctx.input(0).dims(), ctx.input(1).dims()))
       return BinaryKernel<Op, T>::run(ctx);
     ctx.setOutput(0, Tensor::scalar<bool>(DType::Bool, Op::apply(0, 1)));
   }
@@ -54,7 +54,7 @@ template <typename Op> Expected<BoundKernel> bindEquality(const BindContext &nod
   bool isLenient = !node.attrs.getOr<bool>("incompatible_shape_error", true);
   BoundKernel bound;
   auto bind = [&]<typename T>() {
-    bound.fn = isLenient ? LenientKernel<Op, T>::run : BinaryKernel<Op, T>::run;
+    bound.fn = isLenient ? MismatchTolerantKernel<Op, T>::run : BinaryKernel<Op, T>::run;
   };
   DType dtype = node.inputTypes[0];
   if (!visitType(dtype, EqualityTypes(), bind) && !visitQuantized(dtype, bind))

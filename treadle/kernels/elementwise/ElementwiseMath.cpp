@@ -46,7 +46,7 @@ template <typename T> T expm1Of(T x) { return std::expm1(x); }
 
 /// 1 + re + i im|^2 - 1 = 2 re + re^2 + im^2. The terms may cancel, so the rounding errors of the
 /// products and sums are included.
-template <typename T> T squareOfSizeMinusOne(T re, T im) {
+template <typename T> T squaredNormMinusOne(T re, T im) {
   T a = 2 * re, b = re * re, c = im * im;
   T sum = a + c, ofC = sum - a;
   T lost = (a - (sum - ofC)) + (c - ofC) + std::fma(re, re, -b) + std::fma(im, im, -c);
@@ -64,7 +64,7 @@ template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
     T ratio = large < std::numeric_limits<T>::infinity() ? small / large : T(0);
     return {std::log(large) + std::log1p(ratio * ratio) / 2, angle};
   }
-  return {std::log1p(squareOfSizeMinusOne(re, im)) / 2, angle};
+  return {std::log1p(squaredNormMinusOne(re, im)) / 2, angle};
 }
 template <typename T> T log1pOf(T x) { return std::log1p(x); }
 

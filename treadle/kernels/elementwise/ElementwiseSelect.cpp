@@ -69,7 +69,7 @@ SelectLoop selectLoopFor(DType dtype) {
 }
 
 // With a scalar condition, forwards one of the two operands.
-bool takeWhole(OpContext &ctx, Dims result) {
+bool forwardSelected(OpContext &ctx, Dims result) {
   if (!ctx.input(0).isScalar())
     return false;
   int chosen = ctx.input(0).scalarValue<bool>() ? 1 : 2;
@@ -105,7 +105,7 @@ void runSelect(OpContext &ctx) {
   if (!sameDims(yes.dims(), no.dims()))
     return ctx.fail(invalidArgument("'then' and 'else' must have the same shape: ",
                                     dimsText(yes.dims()), " vs. ", dimsText(no.dims())));
-  if (takeWhole(ctx, yes.dims()))
+  if (forwardSelected(ctx, yes.dims()))
     return;
   if (sameDims(condition.dims(), yes.dims()))
     return selectSame(ctx, s);
@@ -124,7 +124,7 @@ void runSelect(OpContext &ctx) {
     return ctx.fail(invalidArgument("incompatible shapes: condition ", dimsText(condition.dims()),
                                     ", then ", dimsText(yes.dims()), ", else ",
                                     dimsText(no.dims())));
-  if (takeWhole(ctx, plan.resultDims()))
+  if (forwardSelected(ctx, plan.resultDims()))
     return;
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, yes.dtype(), plan.resultDims()));
   int inner = plan.loops - 1;
@@ -144,7 +144,7 @@ void runSelect(OpContext &ctx) {
 void runSelectV2(OpContext &ctx) {
   const Tensor &condition = ctx.input(0), &yes = ctx.input(1), &no = ctx.input(2);
   bool same = sameDims(yes.dims(), no.dims());
-  if (same && takeWhole(ctx, yes.dims()))
+  if (same && forwardSelected(ctx, yes.dims()))
     return;
   if (same && sameDims(condition.dims(), yes.dims()))
     return selectSame(ctx, ctx.state<SelectState>());

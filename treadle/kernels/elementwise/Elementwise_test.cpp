@@ -1,5 +1,5 @@
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <gtest/gtest.h>
 

@@ -127,7 +127,7 @@ inline bool readRange(OpContext &ctx, int i, FloatRange &range) {
   return true;
 }
 
-inline void giveRange(OpContext &ctx, int i, FloatRange range) {
+inline void setRangeOutputs(OpContext &ctx, int i, FloatRange range) {
   ctx.setOutput(i, Tensor::scalar(DType::Float32, range.min));
   ctx.setOutput(i + 1, Tensor::scalar(DType::Float32, range.max));
 }

@@ -10,14 +10,14 @@
 namespace treadle {
 
 /// The special values of an 8-bit float: infinities and NaNs as in IEEE 754; only NaN, with all
-/// bits set; or only NaN, in place of -0.
-enum class Specials : uint8_t { Ieee, AllOnes, NegativeZero };
+/// bits set; or only NaN, instead of -0.
+enum class SpecialValues : uint8_t { Ieee, AllOnes, NegativeZero };
 
 /// An 8-bit float with the given number of fraction bits.
-template <int fractionBits, int bias, Specials specials> struct Float8 {
+template <int fractionBits, int bias, SpecialValues specials> struct Float8 {
   static constexpr int exponentBits = 7 - fractionBits;
-  static constexpr bool isIeee = specials == Specials::Ieee;
-  static constexpr bool hasNegativeZero = specials != Specials::NegativeZero;
+  static constexpr bool isIeee = specials == SpecialValues::Ieee;
+  static constexpr bool hasNegativeZero = specials != SpecialValues::NegativeZero;
   static constexpr uint8_t infinity = ((1 << exponentBits) - 1) << fractionBits;
   static constexpr uint8_t noNumber = isIeee            ? infinity | 1 << (fractionBits - 1)
                                       : hasNegativeZero ? 0x7f
@@ -61,11 +61,11 @@ template <int fractionBits, int bias, Specials specials> struct Float8 {
   uint8_t bits;
 };
 
-using Float8E5M2 = Float8<2, 15, Specials::Ieee>;
-using Float8E4M3FN = Float8<3, 7, Specials::AllOnes>;
-using Float8E5M2FNUZ = Float8<2, 16, Specials::NegativeZero>;
-using Float8E4M3FNUZ = Float8<3, 8, Specials::NegativeZero>;
-using Float8E4M3B11FNUZ = Float8<3, 11, Specials::NegativeZero>;
+using Float8E5M2 = Float8<2, 15, SpecialValues::Ieee>;
+using Float8E4M3FN = Float8<3, 7, SpecialValues::AllOnes>;
+using Float8E5M2FNUZ = Float8<2, 16, SpecialValues::NegativeZero>;
+using Float8E4M3FNUZ = Float8<3, 8, SpecialValues::NegativeZero>;
+using Float8E4M3B11FNUZ = Float8<3, 11, SpecialValues::NegativeZero>;
 template <> inline constexpr DType dtypeOf<Float8E5M2> = DType::Float8E5M2;
 template <> inline constexpr DType dtypeOf<Float8E4M3FN> = DType::Float8E4M3FN;
 template <> inline constexpr DType dtypeOf<Float8E5M2FNUZ> = DType::Float8E5M2FNUZ;
@@ -92,7 +92,7 @@ template <> inline constexpr DType dtypeOf<Int4> = DType::Int4;
 template <> inline constexpr DType dtypeOf<UInt4> = DType::UInt4;
 
 template <typename T> inline constexpr bool isFloat8 = false;
-template <int fractionBits, int bias, Specials specials>
+template <int fractionBits, int bias, SpecialValues specials>
 inline constexpr bool isFloat8<Float8<fractionBits, bias, specials>> = true;
 template <typename T> inline constexpr bool hasFewBits = false;
 template <typename Byte, int bits> inline constexpr bool hasFewBits<FewBits<Byte, bits>> = true;

@@ -1,5 +1,5 @@
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/elementwise/SmallNumbers.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -35,7 +35,7 @@ TEST(SmallNumbers, RoundingToEvenAndBeyondTheLargest) {
             (std::vector<float>{1, 1.25f, 448, 448, 448, 57344, infinity, 0, 0}));
 }
 
-TEST(SmallNumbers, WhatHasNoNegativeZeroHasNaNInItsPlace) {
+TEST(SmallNumbers, TypesWithoutNegativeZeroEncodeNaNThere) {
   Tensor in = vec<float>({-0.0f, -1e-9f, 240, 248, -1, std::numeric_limits<float>::infinity()});
   Tensor out = run1("Cast", {in}, DType::Float8E4M3FNUZ);
   EXPECT_EQ(std::vector<uint8_t>(out.data<uint8_t>(), out.data<uint8_t>() + 6),

@@ -1,7 +1,7 @@
 #include "treadle/kernels/exchange/Accumulator.h"
 
 #include "treadle/kernels/ElementShapes.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <algorithm>
 
@@ -17,11 +17,11 @@ Expected<std::vector<Tensor>> Accumulator::takeSum() {
 
 // Completes waiting ops as far as there are enough gradients. The caller resumes them after
 // unlocking.
-std::vector<Accumulator::Finished> Accumulator::serve() {
-  std::vector<Finished> finished;
+std::vector<Accumulator::CompletedTake> Accumulator::completeWaiting() {
+  std::vector<CompletedTake> finished;
   while (!takers.empty() && (gradients >= takers.front().required ||
                              takers.front().suspension->isUnique())) { // its run has ended
-    Taker first = std::move(takers.front());
+    WaitingTake first = std::move(takers.front());
     takers.erase(takers.begin());
     if (!first.suspension->isUnique() && first.suspension->claim())
       finished.push_back({std::move(first.suspension), takeSum()});
@@ -32,7 +32,7 @@ std::vector<Accumulator::Finished> Accumulator::serve() {
 void Accumulator::take(OpContext &ctx, int64_t required) {
   std::lock_guard lock(mutex);
   // Ops that wait longer may belong to runs that have ended.
-  std::erase_if(takers, [](const Taker &taker) { return taker.suspension->isUnique(); });
+  std::erase_if(takers, [](const WaitingTake &taker) { return taker.suspension->isUnique(); });
   if (gradients < required || !takers.empty()) {
     takers.push_back({required, ctx.suspend()});
     return;
@@ -43,7 +43,7 @@ void Accumulator::take(OpContext &ctx, int64_t required) {
 }
 
 void Accumulator::apply(OpContext &ctx, int64_t localStep, std::vector<Tensor> gradient) {
-  std::vector<Finished> finished;
+  std::vector<CompletedTake> finished;
   {
     std::lock_guard lock(mutex);
     if (localStep < globalStep)
@@ -51,9 +51,9 @@ void Accumulator::apply(OpContext &ctx, int64_t localStep, std::vector<Tensor> g
     if (auto added = sum->add(std::move(gradient)); !added)
       return ctx.fail(std::move(added.error()));
     ++gradients;
-    finished = serve();
+    finished = completeWaiting();
   }
-  for (Finished &f : finished)
+  for (CompletedTake &f : finished)
     if (f.result)
       f.suspension->complete(std::move(*f.result));
     else
@@ -87,7 +87,7 @@ Expected<void> divide(Tensor &tensor, int64_t number) {
   return {};
 }
 
-Error unfit(const Tensor &gradient, const PartialShape &expected) {
+Error incompatibleGradient(const Tensor &gradient, const PartialShape &expected) {
   return invalidArgument("the gradient has shape ", dimsText(gradient.dims()), ", expected ",
                          expected.text());
 }
@@ -108,9 +108,9 @@ public:
   Expected<void> add(std::vector<Tensor> gradient) override {
     Tensor &g = gradient[0];
     if (!shape.accepts(g.dims()))
-      return Unexpected(unfit(g, shape));
+      return Unexpected(incompatibleGradient(g, shape));
     if (total && !std::ranges::equal(total.dims(), g.dims()))
-      return Unexpected(unfit(g, shapeOf(total)));
+      return Unexpected(incompatibleGradient(g, shapeOf(total)));
     Tensor next = TREADLE_TRY(total ? addTensors(std::move(total), g) : std::move(g));
     total = std::move(next);
     return {};
@@ -161,7 +161,7 @@ public:
   }
 
 private:
-  struct Row {
+  struct RowSum {
     Tensor sum;
     int64_t count = 0;
   };
@@ -169,11 +169,11 @@ private:
   // Adds to a row; drops the row if that fails.
   Expected<void> addRow(int64_t index, Tensor value) {
     auto [entry, isNew] = rows.try_emplace(index);
-    Row &row = entry->second;
+    RowSum &row = entry->second;
     Expected<Tensor> sum = std::move(value);
     if (!isNew)
-      sum = doOrUndo([&] { return addTensors(std::move(row.sum), *sum); },
-                     [&] { rows.erase(entry); });
+      sum = callOrUndo([&] { return addTensors(std::move(row.sum), *sum); },
+                       [&] { rows.erase(entry); });
     if (!sum) {
       rows.erase(entry);
       return Unexpected(std::move(sum.error()));
@@ -192,7 +192,7 @@ private:
     PartialShape own = shapeOf(values), others = rows.empty() ? shape : whole;
     own.dims[0] = -1; // rows may be missing
     if (!areCompatible(own, others) || !areCompatible(own, shape))
-      return Unexpected(unfit(values, others));
+      return Unexpected(incompatibleGradient(values, others));
     int64_t limit = dims.count() ? indexAt(dims, 0) : INT64_MAX;
     for (int64_t i = 0; i < indices.count(); ++i)
       if (int64_t index = indexAt(indices, i); index < 0 || index >= limit)
@@ -204,7 +204,8 @@ private:
   DType dtype;
   PartialShape shape;
   const MemoryShare share;
-  std::map<int64_t, Row, std::less<>, KeptAllocator<std::pair<const int64_t, Row>>> rows{share};
+  std::map<int64_t, RowSum, std::less<>, BudgetedAllocator<std::pair<const int64_t, RowSum>>> rows{
+      share};
   PartialShape whole; // of the last gradient, as if it had all rows
 };
 

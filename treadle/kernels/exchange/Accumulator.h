@@ -47,21 +47,21 @@ public:
   int64_t count() const;
 
 private:
-  struct Taker {
+  struct WaitingTake {
     int64_t required;
     Ref<Suspension> suspension;
   };
-  struct Finished {
+  struct CompletedTake {
     Ref<Suspension> suspension;
     Expected<std::vector<Tensor>> result;
   };
   Expected<std::vector<Tensor>> takeSum();
-  std::vector<Finished> serve();
+  std::vector<CompletedTake> completeWaiting();
 
   mutable std::mutex mutex;
   std::unique_ptr<GradientSum> sum;
-  std::vector<Taker> takers; // waiting, in order
-  int64_t gradients = 0;     // number of gradients in the sum
+  std::vector<WaitingTake> takers; // waiting, in order
+  int64_t gradients = 0;           // number of gradients in the sum
   int64_t globalStep = 0;
 };
 

@@ -2,7 +2,7 @@
 #include "treadle/kernels/exchange/Accumulator.h"
 
 #include "treadle/kernels/Handles.h"
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <thread>
 
@@ -81,7 +81,7 @@ TEST(Accumulator, whatDoesNotFit) {
             "InvalidArgumentError");
 }
 
-TEST(Accumulator, sparseRowsAreMeansOfThoseThatHadThem) {
+TEST(Accumulator, sparseMeansCountOccurrences) {
   Tensor handle = accumulatorOf({.dtype = DType::Float32, .isSparse = true});
   auto applySparse = [&](Tensor indices, Tensor rows) {
     return runOp(builtinKernels(), "SparseAccumulatorApplyGradient", {},

@@ -43,8 +43,9 @@ private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  using Elements = std::unordered_map<KeptString, KeptTuple, Hash, std::equal_to<>,
-                                      KeptAllocator<std::pair<const KeptString, KeptTuple>>>;
+  using Elements =
+      std::unordered_map<BudgetedString, StoredTuple, Hash, std::equal_to<>,
+                         BudgetedAllocator<std::pair<const BudgetedString, StoredTuple>>>;
   Elements::iterator begin(const std::string &key);
 
   const Ref<Queue> ready;
@@ -99,7 +100,7 @@ Barrier::Elements::iterator Barrier::begin(const std::string &key) {
   QueueTuple tuple(traits().dtypes.size());
   tuple[0] = Tensor::scalar(DType::Int64, nextNumber);
   tuple[1] = Tensor::scalarString(key);
-  return incomplete.emplace(KeptString(key, share), KeptTuple(std::move(tuple), share)).first;
+  return incomplete.emplace(BudgetedString(key, share), StoredTuple(std::move(tuple), share)).first;
 }
 
 void Barrier::insert(OpContext &ctx, int64_t component, std::span<const std::string> keys,
@@ -148,7 +149,8 @@ void Barrier::take(OpContext &ctx, int64_t count, bool allowsFewer) {
                                    " requested, ", available, " available"));
     }
   }
-  ready->dequeue(ctx, allowsFewer ? Queue::Taking::BatchUpTo : Queue::Taking::Batch, count);
+  ready->dequeue(ctx, allowsFewer ? Queue::DequeueMode::BatchUpTo : Queue::DequeueMode::Batch,
+                 count);
 }
 
 void Barrier::close(OpContext &ctx, bool cancelsPending) {

@@ -1,5 +1,5 @@
 // Barriers: elements are complete once all their components came.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <thread>
 
@@ -61,7 +61,7 @@ TEST(Barrier, givesCompleteElementsByAge) {
             (std::vector<int64_t>{INT64_MIN, INT64_MIN, INT64_MIN + 1}));
 }
 
-TEST(Barrier, refusesWhatDoesNotFit) {
+TEST(Barrier, rejectsWrongComponents) {
   Tensor b = barrier();
   EXPECT_EQ(insert(b, 2, {"x"}, vec<float>({1})), "InvalidArgumentError");
   EXPECT_EQ(insert(b, -1, {"x"}, vec<float>({1})), "InvalidArgumentError");
@@ -73,7 +73,7 @@ TEST(Barrier, refusesWhatDoesNotFit) {
   EXPECT_EQ(insert(b, 0, {"x"}, vec<float>({1})), "InvalidArgumentError"); // is set already
 }
 
-TEST(Barrier, closedTakesOnlyWhatCompletes) {
+TEST(Barrier, closedCompletesElements) {
   Tensor b = barrier();
   insert(b, 0, {"x"}, vec<float>({1}));
   EXPECT_EQ(close(b), "");
@@ -85,7 +85,7 @@ TEST(Barrier, closedTakesOnlyWhatCompletes) {
   EXPECT_EQ(takeError(b, 2, true), "OutOfRangeError");
 }
 
-TEST(Barrier, cancelledForgetsWhatIsIncomplete) {
+TEST(Barrier, cancellingDropsIncompleteElements) {
   Tensor b = barrier();
   insert(b, 0, {"x"}, vec<float>({1}));
   EXPECT_EQ(close(b, true), "");

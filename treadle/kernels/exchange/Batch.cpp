@@ -39,10 +39,10 @@ Expected<BoundKernel> bindBatch(const BindContext &node) {
 }
 
 /// The rows [begin, end) of the run whose number is in input `id`; nullopt after failing the op.
-struct Rows {
+struct RowRange {
   int64_t begin, end;
 };
-std::optional<Rows> rowsOfRun(OpContext &ctx, int id) {
+std::optional<RowRange> rowsOfRun(OpContext &ctx, int id) {
   const Tensor &index = ctx.input(1), &run = ctx.input(id);
   if (index.rank() != 2 || index.dim(1) != 3 || run.count() != 1) {
     ctx.fail(invalidArgument("batch_index and id are ", tensorTypeText(index), " and ",
@@ -51,7 +51,7 @@ std::optional<Rows> rowsOfRun(OpContext &ctx, int id) {
   }
   for (const int64_t *row = index.data<int64_t>(), *end = row + index.count(); row != end; row += 3)
     if (row[0] == run.scalarValue<int64_t>() && 0 <= row[1] && row[1] <= row[2])
-      return Rows{row[1], row[2]};
+      return RowRange{row[1], row[2]};
   ctx.fail(invalidArgument("the batch has no rows of run ", run.scalarValue<int64_t>()));
   return std::nullopt;
 }

@@ -19,13 +19,13 @@ struct Channel {
   std::vector<DType> dtypes;
   std::vector<PartialShape> shapes;
 
-  bool isByHost() const { return pairs.empty(); }
+  bool isViaHost() const { return pairs.empty(); }
 };
 
 Tensor token() { return Tensor::scalar<bool>(DType::Bool, true); }
 
 /// Packs all inputs but the token into one tensor: a single input unchanged, several as bytes.
-Expected<Tensor> packed(OpContext &ctx) {
+Expected<Tensor> packInputs(OpContext &ctx) {
   int count = ctx.numInputs() - 1;
   if (count == 1)
     return ctx.takeInput(0);
@@ -42,7 +42,7 @@ Expected<Tensor> packed(OpContext &ctx) {
 }
 
 /// Returns zeros of the channel's types.
-Expected<std::vector<Tensor>> zerosOf(const Channel &channel) {
+Expected<std::vector<Tensor>> zeroValues(const Channel &channel) {
   std::vector<Tensor> values;
   for (size_t i = 0; i + 1 < channel.dtypes.size(); ++i) {
     values.push_back(TREADLE_TRY(Tensor::make(channel.dtypes[i], channel.shapes[i].dims)));
@@ -52,9 +52,9 @@ Expected<std::vector<Tensor>> zerosOf(const Channel &channel) {
   return values;
 }
 
-/// Unpacks the result of `packed` to values of the channel's types.
-Expected<std::vector<Tensor>> unpacked(const Channel &channel, const Tensor &whole) {
-  std::vector<Tensor> values = TREADLE_TRY(zerosOf(channel));
+/// Unpacks the result of `packInputs` to values of the channel's types.
+Expected<std::vector<Tensor>> unpackValues(const Channel &channel, const Tensor &whole) {
+  std::vector<Tensor> values = TREADLE_TRY(zeroValues(channel));
   values.pop_back();
   auto isAlike = [&](const Tensor &value) {
     return value.dtype() == whole.dtype() && std::ranges::equal(value.dims(), whole.dims());
@@ -100,12 +100,12 @@ void sendOver(OpContext &ctx) {
     return;
   auto to = std::ranges::find(channel.pairs, world->rank(), &std::pair<int, int>::first);
   ctx.setOutput(0, token());
-  if (!channel.isByHost() && to == channel.pairs.end())
+  if (!channel.isViaHost() && to == channel.pairs.end())
     return;
-  auto value = TREADLE_OR_RETURN(ctx.check(packed(ctx)));
+  auto value = TREADLE_OR_RETURN(ctx.check(packInputs(ctx)));
   if (world->size() == 1)
     Rendezvous::of(ctx)->send(ctx, channel.key, std::move(value));
-  else if (channel.isByHost())
+  else if (channel.isViaHost())
     world->deposit(channel.key, std::move(value));
   else
     world->send(to->second, channel.key, std::move(value));
@@ -117,17 +117,17 @@ void receiveOver(OpContext &ctx) {
   if (!checkPairs(ctx, channel, world->size()))
     return;
   auto from = std::ranges::find(channel.pairs, world->rank(), &std::pair<int, int>::second);
-  if (!channel.isByHost() && from == channel.pairs.end()) {
-    auto zeros = ctx.check(zerosOf(channel));
+  if (!channel.isViaHost() && from == channel.pairs.end()) {
+    auto zeros = ctx.check(zeroValues(channel));
     for (size_t i = 0; zeros && i < zeros->size(); ++i)
       ctx.setOutput(static_cast<int>(i), std::move((*zeros)[i]));
     return;
   }
-  OpenReceived open = [&channel](const Tensor &value) { return unpacked(channel, value); };
+  ConvertReceived open = [&channel](const Tensor &value) { return unpackValues(channel, value); };
   if (world->size() == 1)
     return Rendezvous::of(ctx)->receive(ctx, channel.key, std::move(open));
-  Communicator::Done done = receptionOf(ctx, channel.node, channel.op, std::move(open));
-  if (channel.isByHost())
+  Communicator::Done done = suspendUntilReceived(ctx, channel.node, channel.op, std::move(open));
+  if (channel.isViaHost())
     world->collect(channel.key, std::move(done));
   else
     world->receive(from->first, channel.key, 0, std::move(done));
@@ -150,7 +150,7 @@ template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindChannel(const Bi
                                         ", expected numbers from 0"));
     channel.pairs.emplace_back(ranks[i], ranks[i + 1]);
   }
-  channel.key += channel.isByHost() ? " of the host" : "";
+  channel.key += channel.isViaHost() ? " of the host" : "";
   for (std::span<const DType> types : {node.inputTypes, node.outputTypes}) {
     if (types.empty() || types.back() != DType::Bool)
       return Unexpected(invalidArgument("its last input and output are tokens, of dtype bool"));

@@ -1,6 +1,6 @@
 // Channels between the devices of a program: what a graph may say wrong. test/test_transfers.py
 // runs them.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -19,7 +19,7 @@ std::string sendError(std::vector<Tensor> inputs, std::vector<int64_t> pairs) {
   return errorOf("_ChannelSend", std::move(inputs), {token}, channelAttrs(std::move(pairs)));
 }
 
-TEST(Channels, PairsAreOfRanks) {
+TEST(Channels, PairsContainValidRanks) {
   std::vector<Tensor> inputs{scalar(1.0F), scalar(true)};
   EXPECT_EQ(sendError(inputs, {0, 1, 2}),
             "InvalidArgumentError: pairs has 3 ranks, expected pairs");
@@ -40,7 +40,7 @@ TEST(Channels, StringsAreNotSent) {
                   .starts_with("UnimplementedError"));
 }
 
-TEST(Channels, WhatIsReceivedHasKnownShapes) {
+TEST(Channels, ReceivedShapesMustBeStatic) {
   auto one = PartialShape::ranked({}), open = PartialShape::ranked({-1});
   for (const std::vector<PartialShape> &shapes : {std::vector{one}, std::vector{open, one}})
     EXPECT_EQ(

@@ -16,7 +16,7 @@ namespace treadle {
 namespace {
 
 /// The source of a collective's group.
-enum class Keys : uint8_t {
+enum class GroupSource : uint8_t {
   Attributes,
   Inputs,       // group_size, group_key and instance_key
   Communicator, // a handle, and its subgroups
@@ -115,10 +115,10 @@ bool readPairs(OpContext &ctx, Collective &call) {
   return true;
 }
 
-bool readNothing(OpContext &, Collective &) { return true; }
+bool readNoInputs(OpContext &, Collective &) { return true; }
 
 /// Selects the group that contains this rank.
-bool readRows(OpContext &ctx, Collective &call) {
+bool readGroupOfRank(OpContext &ctx, Collective &call) {
   const auto &world = communicatorOf(ctx.run().resources);
   int size = world->size(), rank = world->rank();
   for (const std::vector<int> &row : ctx.state<State>().rows) {
@@ -141,10 +141,10 @@ bool readRows(OpContext &ctx, Collective &call) {
   return true;
 }
 
-constexpr bool (*readers[])(OpContext &, Collective &) = {readNothing, readInputs, readCommunicator,
-                                                          readPairs, readRows};
+constexpr bool (*readers[])(OpContext &, Collective &) = {
+    readNoInputs, readInputs, readCommunicator, readPairs, readGroupOfRank};
 
-template <Keys keys> void run(OpContext &ctx) {
+template <GroupSource keys> void run(OpContext &ctx) {
   const auto &state = ctx.state<State>();
   Collective call = state.call;
   if (!readers[static_cast<int>(keys)](ctx, call))
@@ -203,14 +203,14 @@ Expected<std::vector<std::vector<int>>> rowsOf(const BindContext &node) {
   return rows;
 }
 
-template <Collective::Kind kind, Keys keys>
+template <Collective::Kind kind, GroupSource keys>
 Expected<BoundKernel> bindCollective(const BindContext &node) {
   State state;
   state.op = node.op;
   state.call.kind = kind;
   state.call.name = node.node;
   state.call.timeout = node.attrs.getOr("timeout_seconds", 0.0F);
-  if (keys == Keys::Attributes) {
+  if (keys == GroupSource::Attributes) {
     for (auto [attr, into] : {std::pair("group_size", &state.call.groupSize),
                               std::pair("group_key", &state.call.groupKey)})
       if (int64_t value = node.attrs.getOr<int64_t>(attr, *into); std::in_range<int>(value))
@@ -221,13 +221,13 @@ Expected<BoundKernel> bindCollective(const BindContext &node) {
   }
   if (kind == Collective::AllReduce || kind == Collective::ReduceScatter) {
     std::string_view attr =
-        keys == Keys::Communicator || keys == Keys::Rows ? "reduction" : "merge_op";
+        keys == GroupSource::Communicator || keys == GroupSource::Rows ? "reduction" : "merge_op";
     Reduction reduction =
         TREADLE_TRY(reductionOf(attr, node.attrs.getOr<std::string>(attr, "Add")));
     state.call.reduction = reduction;
     state.call.isMean = node.attrs.getOr<std::string>("final_op", "Id") == "Div";
   }
-  if (keys == Keys::Rows) {
+  if (keys == GroupSource::Rows) {
     std::vector<std::vector<int>> rows = TREADLE_TRY(rowsOf(node));
     state.rows = std::move(rows);
   }
@@ -279,7 +279,7 @@ void assignGroup(OpContext &ctx) {
   ctx.setOutput(1, Tensor::scalar<int32_t>(DType::Int32, key));
 }
 
-void giveRank(OpContext &ctx) {
+void outputRank(OpContext &ctx) {
   int rank = communicatorOf(ctx.run().resources)->rank();
   ctx.setOutput(0, Tensor::scalar<int32_t>(DType::Int32, rank));
 }
@@ -290,25 +290,25 @@ template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
 
 using enum Collective::Kind;
 const KernelEntry collectiveTable[] = {
-    {"CollectiveAllToAllV2", bindCollective<AllToAll, Keys::Inputs>},
-    {"CollectiveAllToAllV3", bindCollective<AllToAll, Keys::Communicator>},
+    {"CollectiveAllToAllV2", bindCollective<AllToAll, GroupSource::Inputs>},
+    {"CollectiveAllToAllV3", bindCollective<AllToAll, GroupSource::Communicator>},
     {"CollectiveAssignGroupV2", bindPlain<assignGroup>},
-    {"CollectiveBcastRecv", bindCollective<BroadcastReceive, Keys::Attributes>},
-    {"CollectiveBcastRecvV2", bindCollective<BroadcastReceive, Keys::Inputs>},
-    {"CollectiveBcastSend", bindCollective<BroadcastSend, Keys::Attributes>},
-    {"CollectiveBcastSendV2", bindCollective<BroadcastSend, Keys::Inputs>},
-    {"CollectiveGather", bindCollective<AllGather, Keys::Attributes>},
-    {"CollectiveGatherV2", bindCollective<AllGather, Keys::Inputs>},
+    {"CollectiveBcastRecv", bindCollective<BroadcastReceive, GroupSource::Attributes>},
+    {"CollectiveBcastRecvV2", bindCollective<BroadcastReceive, GroupSource::Inputs>},
+    {"CollectiveBcastSend", bindCollective<BroadcastSend, GroupSource::Attributes>},
+    {"CollectiveBcastSendV2", bindCollective<BroadcastSend, GroupSource::Inputs>},
+    {"CollectiveGather", bindCollective<AllGather, GroupSource::Attributes>},
+    {"CollectiveGatherV2", bindCollective<AllGather, GroupSource::Inputs>},
     {"CollectiveInitializeCommunicator", bindPlain<makeCommunicator>},
-    {"CollectivePermute", bindCollective<Permute, Keys::World>},
-    {"CollectiveReduce", bindCollective<AllReduce, Keys::Attributes>},
-    {"CollectiveReduceScatterV2", bindCollective<ReduceScatter, Keys::Inputs>},
-    {"CollectiveReduceV2", bindCollective<AllReduce, Keys::Inputs>},
-    {"CollectiveReduceV3", bindCollective<AllReduce, Keys::Communicator>},
-    {"_AllGather", bindCollective<AllGather, Keys::Rows>},
-    {"_AllReduce", bindCollective<AllReduce, Keys::Rows>},
-    {"_AllToAll", bindCollective<AllToAll, Keys::Rows>},
-    {"_ProcessRank", bindPlain<giveRank>},
+    {"CollectivePermute", bindCollective<Permute, GroupSource::World>},
+    {"CollectiveReduce", bindCollective<AllReduce, GroupSource::Attributes>},
+    {"CollectiveReduceScatterV2", bindCollective<ReduceScatter, GroupSource::Inputs>},
+    {"CollectiveReduceV2", bindCollective<AllReduce, GroupSource::Inputs>},
+    {"CollectiveReduceV3", bindCollective<AllReduce, GroupSource::Communicator>},
+    {"_AllGather", bindCollective<AllGather, GroupSource::Rows>},
+    {"_AllReduce", bindCollective<AllReduce, GroupSource::Rows>},
+    {"_AllToAll", bindCollective<AllToAll, GroupSource::Rows>},
+    {"_ProcessRank", bindPlain<outputRank>},
 };
 
 } // namespace

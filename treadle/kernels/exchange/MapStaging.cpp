@@ -2,7 +2,7 @@
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <algorithm>
 #include <map>
@@ -13,12 +13,12 @@ namespace {
 using Tuple = std::vector<Tensor>; // missing parts are empty tensors
 using Indices = std::vector<int64_t>;
 
-class KeyedArea final : public StagingArea {
+class KeyedStagingArea final : public StagingArea {
 public:
   static constexpr std::string_view kindName = "staging area with keys";
   std::string_view kind() const override { return kindName; }
 
-  KeyedArea(int64_t capacity, int64_t memoryLimit, const std::vector<DType> &dtypes)
+  KeyedStagingArea(int64_t capacity, int64_t memoryLimit, const std::vector<DType> &dtypes)
       : capacity(capacity), memoryLimit(memoryLimit), width(std::ssize(dtypes)) {}
 
   void put(OpContext &ctx, int64_t key, Indices indices, Tuple parts);
@@ -35,9 +35,9 @@ public:
   }
 
 private:
-  using KeptParts = KeptVector<Tensor>;
-  using Tuples =
-      std::map<int64_t, KeptParts, std::less<>, KeptAllocator<std::pair<const int64_t, KeptParts>>>;
+  using KeptParts = BudgetedVector<Tensor>;
+  using Tuples = std::map<int64_t, KeptParts, std::less<>,
+                          BudgetedAllocator<std::pair<const int64_t, KeptParts>>>;
 
   Expected<void> checkIndices(int64_t key, const Indices &indices) const;
   Expected<void> addParts(int64_t key, const Indices &indices, Tuple parts);
@@ -52,19 +52,19 @@ private:
   size_t bytes = 0;
 };
 
-size_t KeyedArea::bytesOf(std::span<const Tensor> tuple) {
+size_t KeyedStagingArea::bytesOf(std::span<const Tensor> tuple) {
   size_t sum = 0;
   for (const Tensor &part : tuple)
     sum += part ? part.bytes() : 0;
   return sum;
 }
 
-bool KeyedArea::hasRoom(const Tuple &parts) const {
+bool KeyedStagingArea::hasRoom(const Tuple &parts) const {
   return (!capacity || std::ssize(complete) < capacity) &&
          (!memoryLimit || static_cast<int64_t>(bytes + bytesOf(parts)) <= memoryLimit);
 }
 
-Expected<void> KeyedArea::checkIndices(int64_t key, const Indices &indices) const {
+Expected<void> KeyedStagingArea::checkIndices(int64_t key, const Indices &indices) const {
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < 0 || indices[i] >= width)
       return Unexpected(invalidArgument("index ", indices[i], " for key ", key,
@@ -77,7 +77,7 @@ Expected<void> KeyedArea::checkIndices(int64_t key, const Indices &indices) cons
   return {};
 }
 
-Expected<void> KeyedArea::addParts(int64_t key, const Indices &indices, Tuple parts) {
+Expected<void> KeyedStagingArea::addParts(int64_t key, const Indices &indices, Tuple parts) {
   KeptParts &tuple = incomplete.try_emplace(key, static_cast<size_t>(width), share).first->second;
   for (int64_t index : indices)
     if (tuple[index])
@@ -94,7 +94,7 @@ Expected<void> KeyedArea::addParts(int64_t key, const Indices &indices, Tuple pa
   return {};
 }
 
-void KeyedArea::put(OpContext &ctx, int64_t key, Indices indices, Tuple parts) {
+void KeyedStagingArea::put(OpContext &ctx, int64_t key, Indices indices, Tuple parts) {
   if (auto good = checkIndices(key, indices); !good)
     return ctx.fail(std::move(good.error()));
   if (indices.size() != parts.size())
@@ -112,7 +112,8 @@ void KeyedArea::put(OpContext &ctx, int64_t key, Indices indices, Tuple parts) {
                }});
 }
 
-StagingResult KeyedArea::takeParts(Tuples::iterator entry, const Indices &indices, bool peeks) {
+StagingResult KeyedStagingArea::takeParts(Tuples::iterator entry, const Indices &indices,
+                                          bool peeks) {
   auto &[key, tuple] = *entry;
   for (int64_t index : indices)
     if (!tuple[index])
@@ -128,7 +129,7 @@ StagingResult KeyedArea::takeParts(Tuples::iterator entry, const Indices &indice
   return parts;
 }
 
-void KeyedArea::take(OpContext &ctx, int64_t key, Indices indices, bool peeks) {
+void KeyedStagingArea::take(OpContext &ctx, int64_t key, Indices indices, bool peeks) {
   if (auto good = checkIndices(key, indices); !good)
     return ctx.fail(std::move(good.error()));
   submit(ctx, {[this, key] { return complete.contains(key); },
@@ -138,7 +139,7 @@ void KeyedArea::take(OpContext &ctx, int64_t key, Indices indices, bool peeks) {
                }});
 }
 
-void KeyedArea::takeAny(OpContext &ctx, Indices indices) {
+void KeyedStagingArea::takeAny(OpContext &ctx, Indices indices) {
   if (auto good = checkIndices(0, indices); !good)
     return ctx.fail(std::move(good.error()));
   submit(ctx, {[this] { return !complete.empty(); },
@@ -152,7 +153,7 @@ void KeyedArea::takeAny(OpContext &ctx, Indices indices) {
                }});
 }
 
-void KeyedArea::clear(OpContext &ctx) {
+void KeyedStagingArea::clear(OpContext &ctx) {
   submit(ctx, {[] { return true; },
                [this]() -> StagingResult {
                  complete.clear();
@@ -181,21 +182,23 @@ void stage(OpContext &ctx) {
   Tuple parts;
   for (int i = 2; i < ctx.numInputs(); ++i)
     parts.push_back(ctx.input(i));
-  stagingArea<KeyedArea>(ctx)->put(ctx, key, indicesInput(ctx, 1), std::move(parts));
+  stagingArea<KeyedStagingArea>(ctx)->put(ctx, key, indicesInput(ctx, 1), std::move(parts));
 }
 
 template <bool peeks> void unstage(OpContext &ctx) {
   if (auto key = keyInput(ctx))
-    stagingArea<KeyedArea>(ctx)->take(ctx, *key, indicesInput(ctx, 1), peeks);
+    stagingArea<KeyedStagingArea>(ctx)->take(ctx, *key, indicesInput(ctx, 1), peeks);
 }
 
-void unstageAny(OpContext &ctx) { stagingArea<KeyedArea>(ctx)->takeAny(ctx, indicesInput(ctx, 0)); }
+void unstageAny(OpContext &ctx) {
+  stagingArea<KeyedStagingArea>(ctx)->takeAny(ctx, indicesInput(ctx, 0));
+}
 
-void size(OpContext &ctx) { giveSize(ctx, stagingArea<KeyedArea>(ctx)->size()); }
+void size(OpContext &ctx) { outputSize(ctx, stagingArea<KeyedStagingArea>(ctx)->size()); }
 void incompleteSize(OpContext &ctx) {
-  giveSize(ctx, stagingArea<KeyedArea>(ctx)->incompleteSize());
+  outputSize(ctx, stagingArea<KeyedStagingArea>(ctx)->incompleteSize());
 }
-void clear(OpContext &ctx) { stagingArea<KeyedArea>(ctx)->clear(ctx); }
+void clear(OpContext &ctx) { stagingArea<KeyedStagingArea>(ctx)->clear(ctx); }
 
 // Both kinds of map return the lowest key first, as the unordered one may return any key.
 const KernelEntry mapStagingTable[] = {

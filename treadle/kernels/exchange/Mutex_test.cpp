@@ -1,5 +1,5 @@
 // Mutexes: one holder at a time, until the last reference to the lock goes.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <atomic>
 #include <thread>

@@ -36,14 +36,14 @@ Error Queue::closedError() const { return cancelled("the queue is closed"); }
 // --- attempts ----------------------------------------------------------------------------------
 
 // Claims the op's suspension. An attempt has no effect if the op's run was stopped while it waited.
-bool Queue::claim(Attempt &a) {
+bool Queue::claim(QueueRequest &a) {
   a.isDone = true;
   a.isLost = a.suspension && !a.suspension->claim();
   return !a.isLost;
 }
 
 // Returns false and sets an error if memory is exhausted; the attempt may be of another op.
-bool Queue::pushFirst(Attempt &a) {
+bool Queue::pushFirst(QueueRequest &a) {
   try {
     storage->push(std::move(a.tuples.front()));
   } catch (const std::bad_alloc &thrown) {
@@ -54,7 +54,7 @@ bool Queue::pushFirst(Attempt &a) {
   return true;
 }
 
-bool Queue::tryEnqueue(Attempt &a) {
+bool Queue::tryEnqueue(QueueRequest &a) {
   if (closed) {
     if (claim(a))
       a.error = closedError();
@@ -73,12 +73,12 @@ bool Queue::tryEnqueue(Attempt &a) {
   return true;
 }
 
-bool Queue::tryDequeue(Attempt &a) {
+bool Queue::tryDequeue(QueueRequest &a) {
   int64_t count = a.count;
   if (available() < count) {
     if (!closed)
       return false;
-    if (a.taking != Taking::BatchUpTo || available() == 0) {
+    if (a.taking != DequeueMode::BatchUpTo || available() == 0) {
       if (claim(a))
         a.error = outOfRange("the queue is closed and has too few elements: ", a.count,
                              " requested, ", available(), " available");
@@ -88,7 +88,7 @@ bool Queue::tryDequeue(Attempt &a) {
   }
   if (!claim(a))
     return true;
-  if (a.taking == Taking::One) {
+  if (a.taking == DequeueMode::One) {
     a.outputs = storage->pop();
     return true;
   }
@@ -104,7 +104,7 @@ bool Queue::tryDequeue(Attempt &a) {
   return true;
 }
 
-bool Queue::tryClose(Attempt &a) {
+bool Queue::tryClose(QueueRequest &a) {
   if (!claim(a))
     return true;
   if (closed)
@@ -113,13 +113,13 @@ bool Queue::tryClose(Attempt &a) {
   return true;
 }
 
-bool Queue::attempt(Attempt &a) {
+bool Queue::attempt(QueueRequest &a) {
   switch (a.kind) {
-  case Attempt::Kind::Enqueue:
+  case QueueRequest::Kind::Enqueue:
     return tryEnqueue(a);
-  case Attempt::Kind::Dequeue:
+  case QueueRequest::Kind::Dequeue:
     return tryDequeue(a);
-  case Attempt::Kind::Close:
+  case QueueRequest::Kind::Close:
     return tryClose(a);
   }
   return true;
@@ -128,10 +128,10 @@ bool Queue::attempt(Attempt &a) {
 // --- waiting ops -------------------------------------------------------------------------------
 
 // Returns true if the queue changed.
-bool Queue::advance(Attempts &line, Attempts &finished) {
+bool Queue::advance(QueueRequests &line, QueueRequests &finished) {
   bool moved = false;
   while (!line.empty()) {
-    std::shared_ptr<Attempt> first = line.front();
+    std::shared_ptr<QueueRequest> first = line.front();
     // Only this queue refers to an op whose run has ended.
     bool isAbandoned = first->suspension && first->suspension->isUnique();
     if (!isAbandoned) {
@@ -149,14 +149,14 @@ bool Queue::advance(Attempts &line, Attempts &finished) {
   return moved;
 }
 
-void Queue::advance(Attempts &finished) {
+void Queue::advance(QueueRequests &finished) {
   while (advance(adding, finished) || advance(taking, finished)) {
   }
 }
 
 // Completes ops. This may run further ops that use this queue, so the lock must not be held.
-void Queue::finish(OpContext &ctx, const Attempts &finished, const Attempt *own) {
-  for (const std::shared_ptr<Attempt> &a : finished) {
+void Queue::finish(OpContext &ctx, const QueueRequests &finished, const QueueRequest *own) {
+  for (const std::shared_ptr<QueueRequest> &a : finished) {
     if (a.get() == own) {
       if (a->error)
         ctx.fail(std::move(*a->error));
@@ -170,8 +170,8 @@ void Queue::finish(OpContext &ctx, const Attempts &finished, const Attempt *own)
   }
 }
 
-void Queue::submit(OpContext &ctx, Attempts &line, std::shared_ptr<Attempt> own) {
-  Attempts finished;
+void Queue::submit(OpContext &ctx, QueueRequests &line, std::shared_ptr<QueueRequest> own) {
+  QueueRequests finished;
   {
     std::lock_guard lock(mutex);
     line.push_back(own);
@@ -187,14 +187,14 @@ void Queue::submit(OpContext &ctx, Attempts &line, std::shared_ptr<Attempt> own)
 void Queue::enqueue(OpContext &ctx, std::deque<QueueTuple> tuples) {
   if (tuples.empty())
     return;
-  auto own = std::make_shared<Attempt>(Attempt::Kind::Enqueue);
+  auto own = std::make_shared<QueueRequest>(QueueRequest::Kind::Enqueue);
   own->tuples = std::move(tuples);
   submit(ctx, adding, std::move(own));
 }
 
-void Queue::dequeue(OpContext &ctx, Taking how, int64_t count) {
-  auto own = std::make_shared<Attempt>(Attempt::Kind::Dequeue, how, count);
-  if (how == Taking::One || count > 0)
+void Queue::dequeue(OpContext &ctx, DequeueMode how, int64_t count) {
+  auto own = std::make_shared<QueueRequest>(QueueRequest::Kind::Dequeue, how, count);
+  if (how == DequeueMode::One || count > 0)
     return submit(ctx, taking, std::move(own));
   if (auto nothing = ctx.check(batchOf(traits, {})))
     for (size_t i = 0; i < nothing->size(); ++i)
@@ -203,8 +203,8 @@ void Queue::dequeue(OpContext &ctx, Taking how, int64_t count) {
 
 void Queue::close(OpContext &ctx, bool cancelsPending) {
   if (!cancelsPending)
-    return submit(ctx, adding, std::make_shared<Attempt>(Attempt::Kind::Close));
-  Attempts finished;
+    return submit(ctx, adding, std::make_shared<QueueRequest>(QueueRequest::Kind::Close));
+  QueueRequests finished;
   {
     std::lock_guard lock(mutex);
     closed = true;

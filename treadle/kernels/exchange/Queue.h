@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/Element.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 #include "treadle/tensor/Resource.h"
 
 #include <deque>
@@ -18,8 +18,8 @@ namespace treadle {
 using QueueTuple = std::vector<Tensor>;
 
 /// A stored element, charged to the memory budget of its container.
-struct KeptTuple {
-  KeptTuple(QueueTuple taken, const MemoryShare &share)
+struct StoredTuple {
+  StoredTuple(QueueTuple taken, const MemoryShare &share)
       : charge(share, taken.capacity() * sizeof(Tensor)), tuple(std::move(taken)) {}
   MemoryCharge charge;
   QueueTuple tuple;
@@ -57,19 +57,19 @@ public:
 
   /// How elements are dequeued: a single one, a batch of exactly `count`, or a batch of fewer once
   /// the queue is closed.
-  enum class Taking : uint8_t { One, Batch, BatchUpTo };
+  enum class DequeueMode : uint8_t { One, Batch, BatchUpTo };
 
   void enqueue(OpContext &ctx, std::deque<QueueTuple> tuples);
-  void dequeue(OpContext &ctx, Taking taking, int64_t count);
+  void dequeue(OpContext &ctx, DequeueMode taking, int64_t count);
   /// Closes the queue after pending enqueues, or cancels these.
   void close(OpContext &ctx, bool cancelsPending);
   int64_t size() const;
   bool isClosed() const;
 
 private:
-  struct Attempt {
+  struct QueueRequest {
     enum class Kind : uint8_t { Enqueue, Dequeue, Close } kind;
-    Taking taking = Taking::One;
+    DequeueMode taking = DequeueMode::One;
     int64_t count = 0;
     std::deque<QueueTuple> tuples;
     Ref<Suspension> suspension = {}; // null for the op that is just running
@@ -78,25 +78,25 @@ private:
     bool isDone = false;
     bool isLost = false; // done, but the op's run was stopped
   };
-  using Attempts = std::deque<std::shared_ptr<Attempt>>;
+  using QueueRequests = std::deque<std::shared_ptr<QueueRequest>>;
 
-  void submit(OpContext &ctx, Attempts &line, std::shared_ptr<Attempt> attempt);
-  void finish(OpContext &ctx, const Attempts &finished, const Attempt *own);
-  void advance(Attempts &finished);
-  bool advance(Attempts &line, Attempts &finished);
-  bool attempt(Attempt &a);
-  bool pushFirst(Attempt &a);
-  bool tryEnqueue(Attempt &a);
-  bool tryDequeue(Attempt &a);
-  bool tryClose(Attempt &a);
-  bool claim(Attempt &a);
+  void submit(OpContext &ctx, QueueRequests &line, std::shared_ptr<QueueRequest> attempt);
+  void finish(OpContext &ctx, const QueueRequests &finished, const QueueRequest *own);
+  void advance(QueueRequests &finished);
+  bool advance(QueueRequests &line, QueueRequests &finished);
+  bool attempt(QueueRequest &a);
+  bool pushFirst(QueueRequest &a);
+  bool tryEnqueue(QueueRequest &a);
+  bool tryDequeue(QueueRequest &a);
+  bool tryClose(QueueRequest &a);
+  bool claim(QueueRequest &a);
   int64_t available() const;
   int64_t room() const;
   Error closedError() const;
 
   mutable std::mutex mutex;
   std::unique_ptr<QueueStorage> storage;
-  Attempts adding, taking; // waiting, in order
+  QueueRequests adding, taking; // waiting, in order
   bool closed = false;
 };
 

@@ -123,7 +123,7 @@ bool checkComponent(OpContext &ctx, const Queue &queue, size_t c, Dims dims) {
   return false;
 }
 
-Queue *queueForAdding(OpContext &ctx) {
+Queue *queueForEnqueue(OpContext &ctx) {
   auto *queue = resourceInput<Queue>(ctx, 0);
   if (!queue)
     return nullptr;
@@ -141,7 +141,7 @@ Queue *queueForAdding(OpContext &ctx) {
 }
 
 void enqueue(OpContext &ctx) {
-  Queue *queue = TREADLE_OR_RETURN(queueForAdding(ctx));
+  Queue *queue = TREADLE_OR_RETURN(queueForEnqueue(ctx));
   std::deque<QueueTuple> tuples(1);
   for (int i = 1; i < ctx.numInputs(); ++i) {
     if (!checkComponent(ctx, *queue, i - 1, ctx.input(i).dims()))
@@ -152,7 +152,7 @@ void enqueue(OpContext &ctx) {
 }
 
 void enqueueMany(OpContext &ctx) {
-  Queue *queue = TREADLE_OR_RETURN(queueForAdding(ctx));
+  Queue *queue = TREADLE_OR_RETURN(queueForEnqueue(ctx));
   for (int i = 1; i < ctx.numInputs(); ++i) {
     const Tensor &batch = ctx.input(i);
     if (batch.rank() < 1 || batch.dim(0) != ctx.input(1).dim(0))
@@ -172,7 +172,7 @@ void enqueueMany(OpContext &ctx) {
 
 using Types = std::vector<DType>;
 
-Queue *queueForTaking(OpContext &ctx) {
+Queue *queueForDequeue(OpContext &ctx) {
   auto *queue = resourceInput<Queue>(ctx, 0);
   if (!queue || queue->traits.dtypes == ctx.state<Types>())
     return queue;
@@ -182,8 +182,8 @@ Queue *queueForTaking(OpContext &ctx) {
 }
 
 void dequeue(OpContext &ctx) {
-  if (Queue *queue = queueForTaking(ctx))
-    queue->dequeue(ctx, Queue::Taking::One, 1);
+  if (Queue *queue = queueForDequeue(ctx))
+    queue->dequeue(ctx, Queue::DequeueMode::One, 1);
 }
 
 bool canBatch(OpContext &ctx, const QueueTraits &traits) {
@@ -196,8 +196,8 @@ bool canBatch(OpContext &ctx, const QueueTraits &traits) {
   return isKnown;
 }
 
-template <Queue::Taking taking> void dequeueBatch(OpContext &ctx) {
-  Queue *queue = queueForTaking(ctx);
+template <Queue::DequeueMode taking> void dequeueBatch(OpContext &ctx) {
+  Queue *queue = queueForDequeue(ctx);
   if (!queue || !canBatch(ctx, queue->traits))
     return;
   if (ctx.input(1).count() != 1)
@@ -234,18 +234,18 @@ Expected<BoundKernel> waiting(BoundKernel bound, const BindContext &node) {
   return bound;
 }
 
-template <KernelFn fn> Expected<BoundKernel> bindAdding(const BindContext &node) {
+template <KernelFn fn> Expected<BoundKernel> bindEnqueue(const BindContext &node) {
   return waiting({.fn = fn}, node);
 }
-template <KernelFn fn> Expected<BoundKernel> bindTaking(const BindContext &node) {
+template <KernelFn fn> Expected<BoundKernel> bindDequeue(const BindContext &node) {
   return waiting(boundWith(fn, Types(node.outputTypes.begin(), node.outputTypes.end())), node);
 }
 Expected<BoundKernel> bindClose(const BindContext &node) {
   return waiting(boundWith(close, node.attrs.getOr("cancel_pending_enqueues", false)), node);
 }
 
-constexpr BindFn bindDequeueMany = bindTaking<dequeueBatch<Queue::Taking::Batch>>;
-constexpr BindFn bindDequeueUpTo = bindTaking<dequeueBatch<Queue::Taking::BatchUpTo>>;
+constexpr BindFn bindDequeueMany = bindDequeue<dequeueBatch<Queue::DequeueMode::Batch>>;
+constexpr BindFn bindDequeueUpTo = bindDequeue<dequeueBatch<Queue::DequeueMode::BatchUpTo>>;
 
 const KernelEntry queueTable[] = {
     {"FIFOQueue", bindMake<fifo>},
@@ -256,16 +256,16 @@ const KernelEntry queueTable[] = {
     {"PriorityQueueV2", bindMake<priority>},
     {"QueueClose", bindClose},
     {"QueueCloseV2", bindClose},
-    {"QueueDequeue", bindTaking<dequeue>},
+    {"QueueDequeue", bindDequeue<dequeue>},
     {"QueueDequeueMany", bindDequeueMany},
     {"QueueDequeueManyV2", bindDequeueMany},
     {"QueueDequeueUpTo", bindDequeueUpTo},
     {"QueueDequeueUpToV2", bindDequeueUpTo},
-    {"QueueDequeueV2", bindTaking<dequeue>},
-    {"QueueEnqueue", bindAdding<enqueue>},
-    {"QueueEnqueueMany", bindAdding<enqueueMany>},
-    {"QueueEnqueueManyV2", bindAdding<enqueueMany>},
-    {"QueueEnqueueV2", bindAdding<enqueue>},
+    {"QueueDequeueV2", bindDequeue<dequeue>},
+    {"QueueEnqueue", bindEnqueue<enqueue>},
+    {"QueueEnqueueMany", bindEnqueue<enqueueMany>},
+    {"QueueEnqueueManyV2", bindEnqueue<enqueueMany>},
+    {"QueueEnqueueV2", bindEnqueue<enqueue>},
     {"QueueIsClosed", bindPlain<isClosed>},
     {"QueueIsClosedV2", bindPlain<isClosed>},
     {"QueueSize", bindPlain<size>},

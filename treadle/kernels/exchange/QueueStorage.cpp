@@ -20,7 +20,7 @@ public:
 
 private:
   const MemoryShare share;
-  std::deque<KeptTuple, KeptAllocator<KeptTuple>> tuples{share};
+  std::deque<StoredTuple, BudgetedAllocator<StoredTuple>> tuples{share};
 };
 
 /// A priority queue: smallest first component first. A binary heap like TensorFlow's, so that ties
@@ -29,10 +29,10 @@ class PriorityStorage final : public QueueStorage {
 public:
   void push(QueueTuple tuple) override {
     heap.emplace_back(std::move(tuple), share);
-    std::ranges::push_heap(heap, comesLater);
+    std::ranges::push_heap(heap, hasLowerPriority);
   }
   QueueTuple pop() override {
-    std::ranges::pop_heap(heap, comesLater);
+    std::ranges::pop_heap(heap, hasLowerPriority);
     QueueTuple first = std::move(heap.back().tuple);
     heap.pop_back();
     return first;
@@ -40,11 +40,11 @@ public:
   int64_t size() const override { return static_cast<int64_t>(heap.size()); }
 
 private:
-  static bool comesLater(const KeptTuple &a, const KeptTuple &b) {
+  static bool hasLowerPriority(const StoredTuple &a, const StoredTuple &b) {
     return a.tuple[0].scalarValue<int64_t>() > b.tuple[0].scalarValue<int64_t>();
   }
   const MemoryShare share;
-  KeptVector<KeptTuple> heap{share};
+  BudgetedVector<StoredTuple> heap{share};
 };
 
 /// A random queue. Draws like TensorFlow, so that a seeded queue returns the same order.
@@ -66,7 +66,7 @@ private:
   Philox stream;
   PhiloxNumbers numbers{stream};
   const MemoryShare share;
-  KeptVector<KeptTuple> tuples{share};
+  BudgetedVector<StoredTuple> tuples{share};
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 #include "treadle/kernels/exchange/Queue.h"
 
 #include "treadle/kernels/Handles.h"
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <chrono>
 #include <thread>
@@ -76,7 +76,7 @@ TEST(Queue, givesElementsInOrder) {
   EXPECT_EQ(queue.dequeue(), 4);
 }
 
-TEST(Queue, checksWhatGoesInAndOut) {
+TEST(Queue, checksComponents) {
   Ints1 queue;
   EXPECT_EQ(queue.enqueue(vec<int32_t>({1})), "InvalidArgumentError");
   EXPECT_EQ(queue.enqueue(scalar(1.0f)), "InvalidArgumentError");
@@ -89,7 +89,7 @@ TEST(Queue, checksWhatGoesInAndOut) {
   EXPECT_EQ(vague.dequeueError("QueueDequeueManyV2", {1}), "InvalidArgumentError");
 }
 
-TEST(Queue, lastElementsComeOutOfAClosedQueue) {
+TEST(Queue, closedQueueDrains) {
   Ints1 queue;
   queue.enqueueMany(vec<int32_t>({1, 2, 3}));
   EXPECT_EQ(queue.close(), "");
@@ -143,7 +143,7 @@ TEST(Queue, batchesMayBeLargerThanTheQueue) {
   EXPECT_EQ(values<int32_t>(batch), (Ints{0, 1, 2}));
 }
 
-TEST(Queue, closingWakesWhoWaits) {
+TEST(Queue, closingWakesWaitingOps) {
   Ints1 full(1), empty;
   full.enqueue(scalar(1));
   std::string given, taken;

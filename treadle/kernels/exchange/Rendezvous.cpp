@@ -19,10 +19,10 @@ void finishReceiving(Suspension &suspension, Expected<std::vector<Tensor>> outpu
 }
 
 // Maximum number of keys with values that no op received by the end of their run.
-constexpr size_t maxLines = 4096;
+constexpr size_t maxKeys = 4096;
 
 void Rendezvous::dropOldest() {
-  if (lines.size() > maxLines)
+  if (lines.size() > maxKeys)
     lines.erase(lines.begin());
 }
 
@@ -31,7 +31,7 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
   {
     std::lock_guard lock(mutex);
     auto at = lines.try_emplace({ctx.run().step, key}, share).first;
-    Line &line = at->second;
+    KeyQueue &line = at->second;
     while (!receiver.suspension && !line.waiting.empty()) {
       if (line.waiting.front().suspension->claim()) // otherwise its run was stopped
         receiver = std::move(line.waiting.front());
@@ -47,12 +47,12 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
     finishReceiving(*receiver.suspension, receiver.open(std::move(value)));
 }
 
-void Rendezvous::receive(OpContext &ctx, const std::string &key, OpenReceived open) {
+void Rendezvous::receive(OpContext &ctx, const std::string &key, ConvertReceived open) {
   Tensor value;
   {
     std::lock_guard lock(mutex);
     auto at = lines.try_emplace({ctx.run().step, key}, share).first;
-    Line &line = at->second;
+    KeyQueue &line = at->second;
     if (line.values.empty()) {
       line.waiting.push_back({ctx.suspend(), std::move(open)});
       return;
@@ -72,8 +72,8 @@ Ref<Rendezvous> Rendezvous::of(OpContext &ctx) {
                                                         [] { return makeRef<Rendezvous>(); });
 }
 
-Communicator::Done receptionOf(OpContext &ctx, std::string_view node, std::string_view op,
-                               OpenReceived open) {
+Communicator::Done suspendUntilReceived(OpContext &ctx, std::string_view node, std::string_view op,
+                                        ConvertReceived open) {
   Ref<ExchangeLog> log;
   if (ctx.run().trace)
     log = ExchangeLog::of(ctx.run().resources);
@@ -98,7 +98,7 @@ struct State {
   std::string node, key;
   DType dtype;                 // dtype of Recv's output
   std::optional<int> from, to; // task indices
-  bool goesOut() const { return from && to && *from != *to; }
+  bool crossesProcesses() const { return from && to && *from != *to; }
 };
 
 /// Returns the task index in a device name: 1 for `/job:worker/task:1`.
@@ -123,7 +123,7 @@ bool checkRank(OpContext &ctx, int rank, int size) {
   return false;
 }
 
-void sendOut(OpContext &ctx, const State &state) {
+void sendToRank(OpContext &ctx, const State &state) {
   std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
   if (!checkRank(ctx, *state.to, world->size()))
     return;
@@ -135,7 +135,7 @@ void sendOut(OpContext &ctx, const State &state) {
 }
 
 /// Returns a check that the received value has the node's dtype.
-OpenReceived openedBy(const State &state) {
+ConvertReceived checkedReception(const State &state) {
   return [&state](Tensor value) -> Expected<std::vector<Tensor>> {
     if (value.dtype() != state.dtype)
       return Unexpected(invalidArgument("the value sent as '", state.key, "' is ",
@@ -145,24 +145,24 @@ OpenReceived openedBy(const State &state) {
   };
 }
 
-void receiveFromOutside(OpContext &ctx, const State &state) {
+void receiveFromRank(OpContext &ctx, const State &state) {
   std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
   if (checkRank(ctx, *state.from, world->size()))
     world->receive(*state.from, state.key, 0,
-                   receptionOf(ctx, state.node, "_Recv", openedBy(state)));
+                   suspendUntilReceived(ctx, state.node, "_Recv", checkedReception(state)));
 }
 
 void send(OpContext &ctx) {
-  if (ctx.state<State>().goesOut())
-    return sendOut(ctx, ctx.state<State>());
+  if (ctx.state<State>().crossesProcesses())
+    return sendToRank(ctx, ctx.state<State>());
   Rendezvous::of(ctx)->send(ctx, ctx.state<State>().key, ctx.takeInput(0));
 }
 
 void receive(OpContext &ctx) {
   const auto &state = ctx.state<State>();
-  if (state.goesOut())
-    return receiveFromOutside(ctx, state);
-  Rendezvous::of(ctx)->receive(ctx, state.key, openedBy(state));
+  if (state.crossesProcesses())
+    return receiveFromRank(ctx, state);
+  Rendezvous::of(ctx)->receive(ctx, state.key, checkedReception(state));
 }
 
 /// Returns the key that sender and receiver share.
@@ -173,7 +173,8 @@ std::string keyOf(const AttrMap &attrs) {
   return key;
 }
 
-template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindContext &node) {
+template <KernelFn fn, bool mayBlock>
+Expected<BoundKernel> bindSendOrRecv(const BindContext &node) {
   BoundKernel bound =
       boundWith(fn, State{std::string(node.node), keyOf(node.attrs),
                           node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0],
@@ -183,8 +184,8 @@ template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindCo
   return bound;
 }
 
-constexpr BindFn bindSend = bindEnd<send, false>;
-constexpr BindFn bindReceive = bindEnd<receive, true>;
+constexpr BindFn bindSend = bindSendOrRecv<send, false>;
+constexpr BindFn bindReceive = bindSendOrRecv<receive, true>;
 
 const KernelEntry rendezvousTable[] = {
     {"Recv", bindReceive},   {"Send", bindSend},     {"_HostRecv", bindReceive},

@@ -4,7 +4,7 @@
 #include "treadle/collective/Communicator.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/ResourceManager.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <deque>
 #include <functional>
@@ -17,7 +17,7 @@ namespace treadle {
 
 /// Converts a received value to the op's outputs, or returns why it is invalid. The op's node must
 /// outlive it.
-using OpenReceived = std::function<Expected<std::vector<Tensor>>(Tensor)>;
+using ConvertReceived = std::function<Expected<std::vector<Tensor>>(Tensor)>;
 
 /// Sent values and waiting receivers of all runs of a session. Thread-safe.
 class Rendezvous final : public Resource {
@@ -30,17 +30,17 @@ public:
 
   void send(OpContext &ctx, const std::string &key, Tensor value);
   /// Sets the op's outputs, at once or when a value is sent under the key.
-  void receive(OpContext &ctx, const std::string &key, OpenReceived open);
+  void receive(OpContext &ctx, const std::string &key, ConvertReceived open);
 
 private:
   struct Receiver {
     Ref<Suspension> suspension;
-    OpenReceived open;
+    ConvertReceived open;
   };
   // One of the two queues is empty.
-  struct Line {
-    explicit Line(const MemoryShare &share) : values(share) {}
-    std::deque<Tensor, KeptAllocator<Tensor>> values;
+  struct KeyQueue {
+    explicit KeyQueue(const MemoryShare &share) : values(share) {}
+    std::deque<Tensor, BudgetedAllocator<Tensor>> values;
     std::deque<Receiver> waiting;
     bool isEmpty() const { return values.empty() && waiting.empty(); }
   };
@@ -50,11 +50,12 @@ private:
 
   const MemoryShare share;
   std::mutex mutex;
-  std::map<Key, Line, std::less<>, KeptAllocator<std::pair<const Key, Line>>> lines{share};
+  std::map<Key, KeyQueue, std::less<>, BudgetedAllocator<std::pair<const Key, KeyQueue>>> lines{
+      share};
 };
 
 /// Suspends the op until another rank's value arrives; traces show it as communication.
-Communicator::Done receptionOf(OpContext &ctx, std::string_view node, std::string_view op,
-                               OpenReceived open);
+Communicator::Done suspendUntilReceived(OpContext &ctx, std::string_view node, std::string_view op,
+                                        ConvertReceived open);
 
 } // namespace treadle

@@ -1,7 +1,7 @@
 // Send and Recv: by name, in order, within a run.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <thread>
 

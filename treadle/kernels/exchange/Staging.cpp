@@ -9,7 +9,7 @@
 namespace treadle {
 
 // Converts exhausted memory to an error, since the turn may be of another op.
-static StagingResult actOn(const StagingTurn &turn) {
+static StagingResult runPending(const PendingStaging &turn) {
   try {
     return turn.act();
   } catch (const std::bad_alloc &thrown) {
@@ -17,7 +17,7 @@ static StagingResult actOn(const StagingTurn &turn) {
   }
 }
 
-void StagingArea::submit(OpContext &ctx, StagingTurn turn) {
+void StagingArea::submit(OpContext &ctx, PendingStaging turn) {
   std::vector<Done> done;
   {
     std::lock_guard lock(mutex);
@@ -47,7 +47,7 @@ std::vector<StagingArea::Done> StagingArea::advance() {
         continue;
       }
       if (each->suspension->claim()) { // otherwise its run was stopped
-        done.push_back({std::move(each->suspension), actOn(each->turn)});
+        done.push_back({std::move(each->suspension), runPending(each->turn)});
         isMoving = true;
       }
       each = waiting.erase(each);
@@ -141,7 +141,7 @@ private:
 
   const int64_t capacity, memoryLimit;
   const MemoryShare share;
-  std::deque<KeptTuple, KeptAllocator<KeptTuple>> tuples{share};
+  std::deque<StoredTuple, BudgetedAllocator<StoredTuple>> tuples{share};
   size_t bytes = 0;
 };
 
@@ -162,7 +162,7 @@ void peek(OpContext &ctx) {
   stagingArea<Line>(ctx)->peek(ctx, index.scalarValue<int32_t>());
 }
 
-void size(OpContext &ctx) { giveSize(ctx, stagingArea<Line>(ctx)->size()); }
+void size(OpContext &ctx) { outputSize(ctx, stagingArea<Line>(ctx)->size()); }
 void clear(OpContext &ctx) { stagingArea<Line>(ctx)->clear(ctx); }
 
 const KernelEntry stagingTable[] = {

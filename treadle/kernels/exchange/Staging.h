@@ -11,7 +11,7 @@ namespace treadle {
 using StagingResult = Expected<std::vector<Tensor>>;
 
 /// A pending op on an area: whether it can complete, and its completion, which returns the outputs.
-struct StagingTurn {
+struct PendingStaging {
   std::function<bool()> isReady;
   std::function<StagingResult()> act; // may throw std::bad_alloc
 };
@@ -20,7 +20,7 @@ struct StagingTurn {
 class StagingArea : public Resource {
 public:
   /// Completes the op, or suspends it until it can complete.
-  void submit(OpContext &ctx, StagingTurn turn);
+  void submit(OpContext &ctx, PendingStaging turn);
   /// Acts at once, ahead of waiting ops.
   template <typename Act> auto now(Act act) {
     std::lock_guard lock(mutex);
@@ -29,7 +29,7 @@ public:
 
 private:
   struct Waiting {
-    StagingTurn turn;
+    PendingStaging turn;
     Ref<Suspension> suspension;
   };
   struct Done {
@@ -74,7 +74,7 @@ template <typename Area> Ref<Area> stagingArea(OpContext &ctx) {
 StagingResult ofTypes(StagingResult tuple, std::span<const DType> dtypes);
 
 /// Sets output 0 to a number.
-inline void giveSize(OpContext &ctx, size_t size) {
+inline void outputSize(OpContext &ctx, size_t size) {
   ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>(size)));
 }
 

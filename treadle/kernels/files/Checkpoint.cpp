@@ -2,7 +2,7 @@
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/TextInput.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace {
 
 /// Inputs that saving and restoring share: a prefix, tensor names, and for slices the shape of the
 /// whole tensor and the slice.
-struct Names {
+struct TensorNames {
   const std::string *prefix;
   std::span<const std::string> names, slices;
 };
 
-bool readNames(OpContext &ctx, int64_t count, Names &names) {
+bool readNames(OpContext &ctx, int64_t count, TensorNames &names) {
   names.prefix = textInput(ctx, 0, "the prefix");
   if (!names.prefix)
     return false;
@@ -40,7 +40,7 @@ bool readNames(OpContext &ctx, int64_t count, Names &names) {
 
 // --- RestoreV2 ---------------------------------------------------------------------------------
 
-struct Restored {
+struct RestoredTensor {
   std::vector<DType> dtypes;
 };
 
@@ -71,8 +71,8 @@ double restoreCost(const BundleIndex &index, std::span<const std::string> names)
 }
 
 void restore(OpContext &ctx) {
-  const auto &state = ctx.state<Restored>();
-  Names names;
+  const auto &state = ctx.state<RestoredTensor>();
+  TensorNames names;
   if (!readNames(ctx, std::ssize(state.dtypes), names))
     return;
   auto reader = TREADLE_OR_RETURN(ctx.check(BundleReader::open(*names.prefix, filesOf(ctx))));
@@ -98,7 +98,7 @@ void restore(OpContext &ctx) {
 
 Expected<BoundKernel> bindRestore(const BindContext &node) {
   return expensive(
-      boundWith(restore, Restored{{node.outputTypes.begin(), node.outputTypes.end()}}));
+      boundWith(restore, RestoredTensor{{node.outputTypes.begin(), node.outputTypes.end()}}));
 }
 
 // --- SaveV2 ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ Expected<void> saveOne(BundleWriter &writer, const std::string &name, const std:
 
 void save(OpContext &ctx) {
   constexpr int firstTensor = 3;
-  Names names;
+  TensorNames names;
   int count = ctx.numInputs() - firstTensor;
   if (!readNames(ctx, count, names))
     return;

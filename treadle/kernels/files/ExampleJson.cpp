@@ -26,7 +26,7 @@ bool isNumeric(const Value &value) {
 }
 
 /// Returns nullopt unless the whole text is a number.
-template <typename T> std::optional<T> numberOf(const std::string &text) {
+template <typename T> std::optional<T> parseWhole(const std::string &text) {
   T number;
   const char *end = text.data() + text.size();
   auto [stop, error] = std::from_chars(text.data(), end, number);
@@ -36,9 +36,9 @@ template <typename T> std::optional<T> numberOf(const std::string &text) {
 /// Integers may also be written in other notations: 1e3.
 Expected<int64_t> integerOf(const Value &value) {
   if (isNumeric(value)) {
-    if (auto whole = numberOf<int64_t>(value.text))
+    if (auto whole = parseWhole<int64_t>(value.text))
       return *whole;
-    auto real = numberOf<double>(value.text);
+    auto real = parseWhole<double>(value.text);
     if (real && *real >= -0x1p63 && *real < 0x1p63 && *real == std::floor(*real))
       return static_cast<int64_t>(*real);
   }
@@ -50,7 +50,7 @@ Expected<float> floatOf(const Value &value) {
     return std::numeric_limits<float>::quiet_NaN();
   if (value.kind == Kind::String && (value.text == "Infinity" || value.text == "-Infinity"))
     return std::copysign(std::numeric_limits<float>::infinity(), value.text[0] == '-' ? -1.f : 1.f);
-  auto real = isNumeric(value) ? numberOf<double>(value.text) : std::nullopt;
+  auto real = isNumeric(value) ? parseWhole<double>(value.text) : std::nullopt;
   if (!real || !std::isfinite(static_cast<float>(*real)))
     return noValue(value, "a number of 32 bits");
   return static_cast<float>(*real);
@@ -125,7 +125,7 @@ Expected<void> writeElement(std::string &out, uint64_t list, const Value &value)
   if (list == BytesList) {
     putBytes(out, 1, TREADLE_TRY(bytesOf(value)));
   } else if (list == Int64List) {
-    putStatedNumber(out, 1, static_cast<uint64_t>(TREADLE_TRY(integerOf(value))));
+    putNumberAlways(out, 1, static_cast<uint64_t>(TREADLE_TRY(integerOf(value))));
   } else {
     putTag(out, 1, WireType::Fixed32);
     putFixed(out, TREADLE_TRY(floatOf(value)));

@@ -1,7 +1,7 @@
 // Whole files: reading, writing and glob patterns; and Timestamp.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/TextInput.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 namespace treadle::json {
 namespace {
 
-constexpr int mostDepth = 100; // as in protobuf
+constexpr int maxDepth = 100; // as in protobuf
 
 void appendUtf8(std::string &out, uint32_t code) {
   auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
@@ -49,16 +49,16 @@ private:
 
   bool consume(char c) {
     skipSpace();
-    bool isThere = at < text.size() && text[at] == c;
-    at += isThere;
-    return isThere;
+    bool isFound = at < text.size() && text[at] == c;
+    at += isFound;
+    return isFound;
   }
 
   Expected<Value> parseValue() {
     skipSpace();
     if (at == text.size())
       return Unexpected(error("no value"));
-    if (depth == mostDepth)
+    if (depth == maxDepth)
       return Unexpected(error("too deep a value"));
     char c = text[at];
     if (c == '{' || c == '[') {

@@ -39,18 +39,18 @@ const GroupNames sequenceGroups[] = {
 };
 
 /// The location of the feature names of an op.
-enum class KeyPlace : uint8_t { Attributes, Scalars, Vectors };
+enum class KeySource : uint8_t { Attributes, Scalars, Vectors };
 
 struct OpLayout {
   bool isSequence;
-  KeyPlace keys;
+  KeySource keys;
   bool hasRagged;
   bool isSingle;      // takes one message, a scalar
   int firstKey;       // input index
   int missingAllowed; // input listing optional feature lists; -1: an attribute
 };
 
-struct Group {
+struct FeatureGroup {
   const GroupNames *names;
   std::vector<FeatureSpec> specs;
   std::vector<std::string> keys; // if they are attributes
@@ -59,7 +59,7 @@ struct Group {
 
 struct ParseState {
   OpLayout layout;
-  std::vector<Group> groups;
+  std::vector<FeatureGroup> groups;
   std::vector<std::string> missingAllowed; // if it is an attribute
   int missingInput = -1;
   int firstDefault = 0;
@@ -81,9 +81,9 @@ Expected<void> readDenseShape(const PartialShape &shape, std::string_view attr, 
                                     ", expected a shape known but for its first dimension"));
 }
 
-Expected<Group> readGroup(const BindContext &node, const GroupNames &names,
-                          const OpLayout &layout) {
-  Group group{&names, {}, {}, 0};
+Expected<FeatureGroup> readGroup(const BindContext &node, const GroupNames &names,
+                                 const OpLayout &layout) {
+  FeatureGroup group{&names, {}, {}, 0};
   auto types = node.attrs.getOr(names.types, std::vector<DType>());
   auto shapes = node.attrs.getOr(names.detail, std::vector<PartialShape>());
   auto splits = node.attrs.getOr(names.detail, std::vector<DType>());
@@ -103,7 +103,7 @@ Expected<Group> readGroup(const BindContext &node, const GroupNames &names,
       spec.splitsDType = splits[i];
     group.specs.push_back(std::move(spec));
   }
-  if (layout.keys == KeyPlace::Attributes) {
+  if (layout.keys == KeySource::Attributes) {
     group.keys = node.attrs.getOr(names.keys, std::vector<std::string>());
     if (group.keys.size() != types.size())
       return Unexpected(invalidArgument(names.keys, " has ", group.keys.size(),
@@ -115,11 +115,12 @@ Expected<Group> readGroup(const BindContext &node, const GroupNames &names,
 // --- execution ---------------------------------------------------------------------------------
 
 // Returns the names of a group's features.
-Expected<std::vector<std::string>> keysOf(OpContext &ctx, const Group &group, KeyPlace place) {
-  if (place == KeyPlace::Attributes)
+Expected<std::vector<std::string>> keysOf(OpContext &ctx, const FeatureGroup &group,
+                                          KeySource place) {
+  if (place == KeySource::Attributes)
     return group.keys;
   std::vector<std::string> keys;
-  if (place == KeyPlace::Vectors) {
+  if (place == KeySource::Vectors) {
     std::ranges::copy(ctx.input(group.firstKey).values<std::string>(), std::back_inserter(keys));
     if (keys.size() != group.specs.size())
       return Unexpected(invalidArgument(group.names->keys, " has ", keys.size(),
@@ -179,7 +180,7 @@ Expected<std::vector<bool>> missingAllowed(OpContext &ctx, const ParseState &sta
 
 Expected<std::vector<FeatureColumn>> makeColumns(OpContext &ctx, const ParseState &state) {
   std::vector<FeatureColumn> columns;
-  for (const Group &group : state.groups) {
+  for (const FeatureGroup &group : state.groups) {
     auto keys = TREADLE_TRY(keysOf(ctx, group, state.layout.keys));
     std::vector<bool> allowed(keys.size(), true);
     bool isDenseList = group.names->kind == Dense && group.names->isList;
@@ -205,7 +206,7 @@ void setOutputs(OpContext &ctx, const ParseState &state, std::vector<FeatureColu
                 bool isSingle) {
   int first = 0;
   size_t column = 0;
-  for (const Group &group : state.groups) {
+  for (const FeatureGroup &group : state.groups) {
     auto count = static_cast<int>(group.specs.size());
     int planes = 0;
     for (int i = 0; i < count; ++i) {
@@ -224,11 +225,11 @@ void parse(OpContext &ctx) {
   const auto &state = ctx.state<ParseState>();
   const Tensor &serialized = ctx.input(0);
   int highest = state.layout.isSingle ? 0 : 1;
-  int lowest = state.layout.isSingle || state.layout.keys == KeyPlace::Vectors ? 0 : 1;
+  int lowest = state.layout.isSingle || state.layout.keys == KeySource::Vectors ? 0 : 1;
   if (serialized.rank() < lowest || serialized.rank() > highest)
     return ctx.fail(invalidArgument("serialized must be a ", highest ? "vector" : "scalar",
                                     ", but it is ", tensorTypeText(serialized)));
-  bool hasNames = state.layout.keys != KeyPlace::Attributes || state.layout.isSequence;
+  bool hasNames = state.layout.keys != KeySource::Attributes || state.layout.isSequence;
   const Tensor *names = hasNames && !state.layout.isSingle ? &ctx.input(1) : nullptr;
   if (names && names->count() && !std::ranges::equal(names->dims(), serialized.dims()))
     return ctx.fail(invalidArgument("names are ", tensorTypeText(*names), ", expected one for ",
@@ -260,17 +261,17 @@ Expected<BoundKernel> bindParse(const BindContext &node, const OpLayout &layout)
       continue;
     auto group = TREADLE_TRY(readGroup(node, names, layout));
     group.firstKey = at;
-    if (layout.keys != KeyPlace::Attributes)
-      at += layout.keys == KeyPlace::Vectors ? 1 : static_cast<int>(group.specs.size());
+    if (layout.keys != KeySource::Attributes)
+      at += layout.keys == KeySource::Vectors ? 1 : static_cast<int>(group.specs.size());
     state.groups.push_back(std::move(group));
   }
-  if (layout.keys == KeyPlace::Vectors && layout.isSequence)
+  if (layout.keys == KeySource::Vectors && layout.isSequence)
     state.missingInput = at++;
   state.firstDefault = at;
   state.missingAllowed =
       node.attrs.getOr("feature_list_dense_missing_assumed_empty", std::vector<std::string>());
   int defaults = 0;
-  for (const Group &group : state.groups)
+  for (const FeatureGroup &group : state.groups)
     if (group.names->kind == Dense && !group.names->isList)
       defaults = static_cast<int>(group.specs.size());
   if (at + defaults > static_cast<int>(node.inputTypes.size()))
@@ -279,12 +280,12 @@ Expected<BoundKernel> bindParse(const BindContext &node, const OpLayout &layout)
   return expensive(boundWith(parse, std::move(state)));
 }
 
-constexpr OpLayout parseExample{false, KeyPlace::Scalars, false, false, 2, -1};
-constexpr OpLayout parseExampleV2{false, KeyPlace::Vectors, true, false, 2, -1};
-constexpr OpLayout parseSingleExample{false, KeyPlace::Attributes, false, true, 1, -1};
-constexpr OpLayout parseSequence{true, KeyPlace::Attributes, false, false, 2, -1};
-constexpr OpLayout parseSequenceV2{true, KeyPlace::Vectors, true, false, 2, -1};
-constexpr OpLayout parseSingleSequence{true, KeyPlace::Scalars, false, true, 2, 1};
+constexpr OpLayout parseExample{false, KeySource::Scalars, false, false, 2, -1};
+constexpr OpLayout parseExampleV2{false, KeySource::Vectors, true, false, 2, -1};
+constexpr OpLayout parseSingleExample{false, KeySource::Attributes, false, true, 1, -1};
+constexpr OpLayout parseSequence{true, KeySource::Attributes, false, false, 2, -1};
+constexpr OpLayout parseSequenceV2{true, KeySource::Vectors, true, false, 2, -1};
+constexpr OpLayout parseSingleSequence{true, KeySource::Scalars, false, true, 2, 1};
 
 template <const OpLayout &layout> Expected<BoundKernel> bind(const BindContext &node) {
   return bindParse(node, layout);

@@ -1,6 +1,6 @@
 // Tests of ops that read tf.Example messages.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/tensor/Wire.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -75,7 +75,7 @@ TEST(ParseExampleTest, SparseDenseAndRagged) {
   EXPECT_EQ(values<int32_t>(out[5]), (std::vector<int32_t>{0, 1, 1, 1}));
 }
 
-TEST(ParseExampleTest, OfEqualNamesTheLastCounts) {
+TEST(ParseExampleTest, LastDuplicateFeatureWins) {
   ExampleOp op = exampleOp({example(entry("s", integers({5, 6})) + entry("s", integers({7})))},
                            vec<float>({8, 9}));
   std::vector<Tensor> out = runAll("ParseExampleV2", op.inputs, op.outputs, op.attrs);

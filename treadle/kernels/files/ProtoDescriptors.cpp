@@ -42,8 +42,8 @@ private:
   }
 
   bool readMessage(std::string_view bytes, const std::string &scope, int depth) {
-    constexpr int mostNested = 100;
-    if (depth > mostNested)
+    constexpr int maxNested = 100;
+    if (depth > maxNested)
       return false;
     ProtoMessage message{nameOf(bytes, scope), {}};
     bool isGood = forEachField(bytes, [&](const Field &field) {
@@ -92,7 +92,7 @@ private:
       }
       return true;
     });
-    WireType wire = wireOf(made.type);
+    WireType wire = wireTypeOf(made.type);
     bool canBePacked = wire != WireType::Bytes && wire != WireType::GroupBegin;
     made.isPacked = made.isRepeated && canBePacked && isPacked.value_or(packsByDefault);
     message.fields.push_back(std::move(made));
@@ -124,7 +124,7 @@ private:
 
 } // namespace
 
-WireType wireOf(ProtoType type) {
+WireType wireTypeOf(ProtoType type) {
   switch (type) {
   case ProtoType::Double:
   case ProtoType::Fixed64:

@@ -36,7 +36,7 @@ enum class ProtoType : uint8_t {
   SInt64,
 };
 
-WireType wireOf(ProtoType type);
+WireType wireTypeOf(ProtoType type);
 
 struct ProtoField {
   std::string name;

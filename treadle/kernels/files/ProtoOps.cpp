@@ -1,7 +1,7 @@
 // DecodeProtoV2 and EncodeProto: fields of protobuf messages to tensors, and back.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/files/Families.h"
 #include "treadle/kernels/files/ProtoDescriptors.h"
 #include "treadle/kernels/text/StringNumbers.h"
@@ -198,11 +198,11 @@ struct ProtoState {
   std::vector<std::string> names;
   std::vector<DType> dtypes;
 
-  struct Made {
+  struct LazyFields {
     std::mutex mutex;
     std::shared_ptr<const BoundFields> fields; // null before the first use
   };
-  std::shared_ptr<Made> made = std::make_shared<Made>();
+  std::shared_ptr<LazyFields> made = std::make_shared<LazyFields>();
 
   Expected<std::shared_ptr<const BoundFields>> fields(const FileAccess &files) const;
   Expected<BoundFields> lookUp(const FileAccess &files) const;
@@ -261,7 +261,7 @@ Expected<ProtoState> stateOf(const BindContext &node, std::span<const DType> dty
   return state;
 }
 
-std::vector<int64_t> withLast(Dims dims, int64_t last) {
+std::vector<int64_t> appendDim(Dims dims, int64_t last) {
   std::vector<int64_t> out(dims.begin(), dims.end());
   out.push_back(last);
   return out;
@@ -280,7 +280,7 @@ struct FieldValues {
 /// Appends a value. Numbers may be packed or not, whatever the field's declaration. Ignores values
 /// of another wire type.
 bool addValue(const BoundField &bound, const WireReader::Field &value, FieldValues &out) {
-  WireType wire = wireOf(bound.field.type);
+  WireType wire = wireTypeOf(bound.field.type);
   if (!bound.field.isRepeated)
     out = {};
   if (bound.isText()) {
@@ -339,7 +339,7 @@ void decode(OpContext &ctx) {
                      values.data() + static_cast<size_t>(m) * n))
       return ctx.fail(dataLoss("element ", m, " of the input is not a message"));
   Tensor *sizes = TREADLE_OR_RETURN(
-      ctx.allocateOutput(0, DType::Int32, withLast(in.dims(), static_cast<int64_t>(n))));
+      ctx.allocateOutput(0, DType::Int32, appendDim(in.dims(), static_cast<int64_t>(n))));
   std::ranges::transform(values, sizes->data<int32_t>(),
                          [](const FieldValues &v) { return static_cast<int32_t>(v.size()); });
   for (size_t f = 0; f < n; ++f) {
@@ -348,7 +348,7 @@ void decode(OpContext &ctx) {
       width = std::max(width, values[i].size());
     const BoundField &bound = (*fields)[f];
     Tensor *out = TREADLE_OR_RETURN(
-        ctx.allocateOutput(static_cast<int>(f) + 1, bound.dtype, withLast(in.dims(), width)));
+        ctx.allocateOutput(static_cast<int>(f) + 1, bound.dtype, appendDim(in.dims(), width)));
     fillValues(bound, std::span(values).subspan(f), n, width, *out);
   }
 }
@@ -382,7 +382,7 @@ std::vector<uint64_t> encodedNumbers(const BoundField &bound, const Tensor &t) {
 
 void putTexts(std::string &out, const ProtoField &field, std::span<const std::string> values) {
   for (const std::string &value : values) {
-    WireType wire = wireOf(field.type);
+    WireType wire = wireTypeOf(field.type);
     putTag(out, field.number, wire);
     if (wire == WireType::Bytes)
       putVarint(out, value.size());
@@ -393,7 +393,7 @@ void putTexts(std::string &out, const ProtoField &field, std::span<const std::st
 }
 
 void putNumbers(std::string &out, const ProtoField &field, std::span<const uint64_t> values) {
-  WireType wire = wireOf(field.type);
+  WireType wire = wireTypeOf(field.type);
   if (!field.isPacked) {
     for (uint64_t value : values) {
       putTag(out, field.number, wire);
@@ -420,7 +420,7 @@ bool checkShapes(OpContext &ctx) {
       return false;
     }
   }
-  auto wanted = withLast(first.dims().first(first.dims().size() - 1), ctx.numInputs() - 1);
+  auto wanted = appendDim(first.dims().first(first.dims().size() - 1), ctx.numInputs() - 1);
   if (std::ranges::equal(sizes.dims(), wanted))
     return true;
   ctx.fail(

@@ -1,5 +1,5 @@
 #include "treadle/kernels/files/Reader.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 
 #include "treadle/kernels/exchange/Queue.h"
 
@@ -30,7 +30,7 @@ bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
   inner.outputs = &name;
   inner.outputCount = 1;
   inner.runState = &ctx.run();
-  queue.dequeue(inner, Queue::Taking::One, 1);
+  queue.dequeue(inner, Queue::DequeueMode::One, 1);
   finishSuspended(inner);
   if (inner.error) {
     ctx.fail(std::move(*inner.error));
@@ -51,7 +51,7 @@ bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
   return true;
 }
 
-std::optional<FileReader::Step> FileReader::step(OpContext &ctx) {
+std::optional<FileReader::ReadResult> FileReader::step(OpContext &ctx) {
   auto taken = ctx.check(next(work, filesOf(ctx)));
   if (!taken)
     return std::nullopt;

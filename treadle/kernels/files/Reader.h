@@ -34,19 +34,19 @@ public:
   Expected<void> restoreState(std::string_view state);
 
 protected:
-  struct Step {
+  struct ReadResult {
     std::optional<Record> record;
     bool isAtEnd; // end of the unit of work
   };
   /// Begins a unit of work; if this fails, the unit is skipped.
   virtual Expected<void> start(const std::string &, const FileAccess &) { return {}; }
-  virtual Expected<Step> next(const std::string &work, const FileAccess &files) = 0;
+  virtual Expected<ReadResult> next(const std::string &work, const FileAccess &files) = 0;
   virtual bool hasState() const { return false; }
 
 private:
   bool isWorking() const { return finished < started; }
   bool takeWork(OpContext &ctx, Queue &queue);
-  std::optional<Step> step(OpContext &ctx);
+  std::optional<ReadResult> step(OpContext &ctx);
 
   std::mutex mutex;
   int64_t started = 0, finished = 0, produced = 0;

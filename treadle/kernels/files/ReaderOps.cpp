@@ -16,17 +16,17 @@ namespace {
 
 /// Each unit of work is a record: its name.
 class IdentityReader final : public FileReader {
-  Expected<Step> next(const std::string &work, const FileAccess &) override {
-    return Step{Record{work, work}, true};
+  Expected<ReadResult> next(const std::string &work, const FileAccess &) override {
+    return ReadResult{Record{work, work}, true};
   }
   bool hasState() const override { return true; }
 };
 
 /// Each file is a record.
 class WholeFileReader final : public FileReader {
-  Expected<Step> next(const std::string &work, const FileAccess &files) override {
+  Expected<ReadResult> next(const std::string &work, const FileAccess &files) override {
     return readWholeFile(work, files).map([&](std::string content) {
-      return Step{Record{work, std::move(content)}, true};
+      return ReadResult{Record{work, std::move(content)}, true};
     });
   }
   bool hasState() const override { return true; }
@@ -48,7 +48,7 @@ protected:
   explicit PartReader(int windowBits = 0) : windowBits(windowBits) {}
 
   std::string_view rest() const { return std::string_view(content).substr(at); }
-  Step end() {
+  ReadResult end() {
     content.clear();
     return {std::nullopt, true};
   }
@@ -75,14 +75,14 @@ public:
   explicit TextLineReader(int64_t skipped) : skipped(skipped) {}
 
 private:
-  Expected<Step> next(const std::string &work, const FileAccess &) override {
+  Expected<ReadResult> next(const std::string &work, const FileAccess &) override {
     while (count < skipped && at < content.size())
       takeLine();
     if (at >= content.size())
       return end();
     std::string line(takeLine());
     std::erase(line, '\r');
-    return Step{Record{str(work, ":", count), std::move(line)}, false};
+    return ReadResult{Record{str(work, ":", count), std::move(line)}, false};
   }
   std::string_view takeLine() {
     std::string_view line = rest().substr(0, rest().find('\n'));
@@ -97,11 +97,11 @@ private:
 /// Reads records of fixed size between a header and a footer.
 class FixedLengthReader final : public PartReader {
 public:
-  struct Layout {
+  struct RecordLayout {
     int64_t header, record, footer, hop;
     int windowBits; // for compressed files
   };
-  explicit FixedLengthReader(const Layout &layout)
+  explicit FixedLengthReader(const RecordLayout &layout)
       : PartReader(layout.windowBits), layout(layout) {}
 
 private:
@@ -113,15 +113,15 @@ private:
     content.resize(std::max(std::ssize(content) - layout.footer, layout.header));
     return {};
   }
-  Expected<Step> next(const std::string &work, const FileAccess &) override {
+  Expected<ReadResult> next(const std::string &work, const FileAccess &) override {
     if (std::ssize(rest()) < layout.record)
       return end();
     Record record{str(work, ":", count++), std::string(rest().substr(0, layout.record))};
     at = std::min<size_t>(at + (layout.hop ? layout.hop : layout.record), content.size());
-    return Step{std::move(record), false};
+    return ReadResult{std::move(record), false};
   }
 
-  const Layout layout;
+  const RecordLayout layout;
 };
 
 /// Reads TFRecord files: records with sizes and checksums.
@@ -136,7 +136,7 @@ private:
     return dataLoss("the record at byte ", at, " of '", work, "' doesn't match its checksum");
   }
   // A truncated record ends the file.
-  Expected<Step> next(const std::string &work, const FileAccess &) override {
+  Expected<ReadResult> next(const std::string &work, const FileAccess &) override {
     std::string_view left = rest();
     if (isDamaged && left.size() < headSize)
       return Unexpected(dataLoss("'", work, "' is not compressed as the reader expects"));
@@ -153,7 +153,7 @@ private:
       return Unexpected(damaged(work, at));
     Record record{str(work, ":", at), std::string(bytes)};
     at += headSize + size + footSize;
-    return Step{std::move(record), false};
+    return ReadResult{std::move(record), false};
   }
 };
 
@@ -197,8 +197,9 @@ Expected<BoundKernel> bindFixedLength(const BindContext &node) {
   auto size = [&](const char *attr) { return node.attrs.getOr<int64_t>(attr, 0); };
   auto encoding = node.attrs.getOr("encoding", std::string());
   auto windowBits = windowBitsOf(encoding);
-  FixedLengthReader::Layout layout{size("header_bytes"), size("record_bytes"), size("footer_bytes"),
-                                   size("hop_bytes"), windowBits.value_or(0)};
+  FixedLengthReader::RecordLayout layout{size("header_bytes"), size("record_bytes"),
+                                         size("footer_bytes"), size("hop_bytes"),
+                                         windowBits.value_or(0)};
   if (layout.header < 0 || layout.record <= 0 || layout.footer < 0 || layout.hop < 0 || !windowBits)
     return Unexpected(invalidArgument(
         "header_bytes is ", layout.header, ", record_bytes ", layout.record, ", footer_bytes ",

@@ -74,7 +74,7 @@ std::optional<Tensor> readElements(DType dtype, Dims dims, std::string_view elem
   putNumber(message, tensorType, static_cast<uint64_t>(dtype));
   putBytes(message, tensorShape, shapeMessage(dims));
   message += elements;
-  Expected<Tensor> part = parsedTensor(message);
+  Expected<Tensor> part = parseTensorProto(message);
   // A malformed message may contain a dtype and shape that override these.
   if (!part || part->dtype() != dtype || !std::ranges::equal(part->dims(), dims))
     return std::nullopt;
@@ -82,11 +82,11 @@ std::optional<Tensor> readElements(DType dtype, Dims dims, std::string_view elem
 }
 
 bool areDisjointIn(const StoredTensor &tensor) {
-  constexpr size_t mostSlices = 1 << 14; // slices are compared pairwise
+  constexpr size_t maxSlices = 1 << 14; // slices are compared pairwise
   std::vector<TensorSlice> slices;
   for (const TensorSlice &slice : tensor.slices)
     slices.push_back(slice.resolved(tensor.dims));
-  return slices.size() <= mostSlices && areDisjoint(std::move(slices));
+  return slices.size() <= maxSlices && areDisjoint(std::move(slices));
 }
 
 } // namespace
@@ -186,7 +186,7 @@ Expected<void> SliceFileWriter::add(const std::string &name, const std::vector<i
   std::string message;
   putBytes(message, data::Name, name);
   putBytes(message, data::Slice, sliceMessage(slice));
-  putBytes(message, data::Data, listedElementsOf(value));
+  putBytes(message, data::Data, serializeElements(value));
   putBytes(row, file::Data, message);
   return {};
 }

@@ -1,7 +1,7 @@
 // Save and Restore, the ops of the v1 checkpoint format.
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/files/SliceFile.h"
 

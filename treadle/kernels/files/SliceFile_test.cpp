@@ -1,7 +1,7 @@
 #include "treadle/checkpoint/Slice.h"
 #include "treadle/checkpoint/Table.h"
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/tensor/Wire.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ protected:
   std::filesystem::path folder;
 };
 
-TEST_F(SliceFile, RestoresWhatWasSavedOfEveryKind) {
+TEST_F(SliceFile, RoundTripsEveryDtype) {
   std::vector<Tensor> saved = {tensor<float>({2, 2}, {1, -2, 3.5f, 0}),
                                vec<int32_t>({-1, 7}),
                                vec<int64_t>({-5}),
@@ -49,7 +49,7 @@ TEST_F(SliceFile, RestoresWhatWasSavedOfEveryKind) {
   }
 }
 
-TEST_F(SliceFile, PutsSlicesOfSeveralFilesTogether) {
+TEST_F(SliceFile, CombinesSlicesOfSeveralFiles) {
   auto save = [&](const char *file, const char *slice, std::vector<float> rows) {
     runAll(
         "SaveSlices",
@@ -67,7 +67,7 @@ TEST_F(SliceFile, PutsSlicesOfSeveralFilesTogether) {
             (std::vector<float>{4, 6}));
 }
 
-TEST_F(SliceFile, SaysWhatIsWrong) {
+TEST_F(SliceFile, ReportsErrors) {
   runAll("Save", {at("ck"), vec<std::string>({"w"}), vec<float>({1})}, {});
   EXPECT_EQ(errorClassOf("Restore", {at("none"), text("w")}, {DType::Float32}), "NotFoundError");
   EXPECT_EQ(errorClassOf("Restore", {at("ck"), text("v")}, {DType::Float32}), "NotFoundError");
@@ -100,7 +100,7 @@ std::string fileOf(const std::string &elements) {
 }
 
 // The elements' message could contain another dtype and shape.
-TEST_F(SliceFile, ElementsOfAnotherDtypeOrShapeAreDamage) {
+TEST_F(SliceFile, RejectsElementsOfWrongDtypeOrShape) {
   auto errorOfElements = [&](const std::string &elements) {
     std::ofstream(folder / "ck", std::ios::binary) << fileOf(elements);
     return errorOf("Restore", {at("ck"), text("w")}, {DType::Float32});

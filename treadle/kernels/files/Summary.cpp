@@ -154,7 +154,7 @@ std::string scalarSummary(std::string_view tag, float number) {
 std::string tensorSummary(std::string_view tag, const Tensor &tensor, std::string_view metadata,
                           bool keepsEmptyMetadata) {
   std::string value = taggedValue(tag);
-  putBytes(value, valueTensor, serializedTensor(tensor, TextPlace::Listed));
+  putBytes(value, valueTensor, serializeTensorProto(tensor, StringEncoding::Listed));
   if (keepsEmptyMetadata || !metadata.empty())
     putBytes(value, valueMetadata, metadata);
   return summaryOf(value);
@@ -214,7 +214,7 @@ void tensorV2(OpContext &ctx) {
 void tensorV1(OpContext &ctx) {
   std::string value;
   putBytes(value, valueNode, ctx.state<std::string>());
-  putBytes(value, valueTensor, serializedTensor(ctx.input(0), TextPlace::Listed));
+  putBytes(value, valueTensor, serializeTensorProto(ctx.input(0), StringEncoding::Listed));
   ctx.setOutput(0, Tensor::scalarString(summaryOf(value)));
 }
 

@@ -1,6 +1,6 @@
 // Ops that write summaries to an event file.
-#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/files/EventsFile.h"
 #include "treadle/kernels/files/Summary.h"
 
@@ -35,7 +35,7 @@ public:
   template <typename Put> Expected<void> write(Put put) {
     std::lock_guard lock(mutex);
     if (!file)
-      return Unexpected(notOpen());
+      return Unexpected(notOpenError());
     put(*file);
     if (waiting++ == 0)
       oldest = std::chrono::steady_clock::now();
@@ -45,20 +45,20 @@ public:
 
   Expected<void> flush() {
     std::lock_guard lock(mutex);
-    return file ? flushLocked() : Expected<void>(Unexpected(notOpen()));
+    return file ? flushLocked() : Expected<void>(Unexpected(notOpenError()));
   }
 
   Expected<void> close() {
     std::lock_guard lock(mutex);
     if (!file)
-      return Unexpected(notOpen());
+      return Unexpected(notOpenError());
     Expected<void> flushed = flushLocked();
     file.reset();
     return flushed;
   }
 
 private:
-  static Error notOpen() {
+  static Error notOpenError() {
     return notFound("the summary writer has no file; run CreateSummaryFileWriter first");
   }
   Expected<void> flushLocked() {
@@ -109,18 +109,18 @@ bool areScalars(OpContext &ctx) {
   return true;
 }
 
-const std::string &textAt(OpContext &ctx, int i) { return *ctx.input(i).data<std::string>(); }
+const std::string &stringInput(OpContext &ctx, int i) { return *ctx.input(i).data<std::string>(); }
 
 // Inputs: writer, folder, maximum queue length, flush interval in milliseconds, suffix.
 void open(OpContext &ctx) {
   auto *writer = resourceInput<SummaryWriter>(ctx, 0);
   if (writer && areScalars(ctx))
     succeed(ctx,
-            writer->open(textAt(ctx, 1), textAt(ctx, 4), *ctx.input(2).data<int32_t>(),
+            writer->open(stringInput(ctx, 1), stringInput(ctx, 4), *ctx.input(2).data<int32_t>(),
                          std::chrono::milliseconds(*ctx.input(3).data<int32_t>()), filesOf(ctx)));
 }
 
-template <Expected<void> (SummaryWriter::*act)()> void onWriter(OpContext &ctx) {
+template <Expected<void> (SummaryWriter::*act)()> void callWriter(OpContext &ctx) {
   if (auto *writer = resourceInput<SummaryWriter>(ctx, 0))
     succeed(ctx, (writer->*act)());
 }
@@ -139,7 +139,7 @@ void writeEvent(OpContext &ctx, EventsFile::Field field, std::string_view bytes)
 
 const std::string *tagInput(OpContext &ctx, int i) {
   if (ctx.input(i).count() == 1)
-    return &textAt(ctx, i);
+    return &stringInput(ctx, i);
   ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(ctx.input(i)),
                            ", expected a string scalar"));
   return nullptr;
@@ -228,9 +228,9 @@ void importEvent(OpContext &ctx) {
 }
 
 const KernelEntry summaryWriterTable[] = {
-    {"CloseSummaryWriter", bindPlain<onWriter<&SummaryWriter::close>>},
+    {"CloseSummaryWriter", bindPlain<callWriter<&SummaryWriter::close>>},
     {"CreateSummaryFileWriter", bindPlain<open>},
-    {"FlushSummaryWriter", bindPlain<onWriter<&SummaryWriter::flush>>},
+    {"FlushSummaryWriter", bindPlain<callWriter<&SummaryWriter::flush>>},
     {"ImportEvent", bindPlain<importEvent>},
     {"SummaryWriter", bindMake},
     {"WriteGraphSummary", bindPlain<writeGraph>},

@@ -1,5 +1,5 @@
 // Tests of summaries: the bytes are those that TensorFlow gives.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -29,7 +29,7 @@ std::optional<Tensors> ElementFunction::call(OpContext &ctx, Tensors args, Dims 
     return std::nullopt;
   }
   for (size_t i = 0; i < args.size(); ++i)
-    if (Expected<void> ok = acceptArgument(**plan, i, args[i]); !ok) {
+    if (Expected<void> ok = convertArgument(**plan, i, args[i]); !ok) {
       caller.fail(ctx, std::move(ok.error()));
       return std::nullopt;
     }

@@ -46,7 +46,7 @@ Expected<int64_t> commonRows(OpContext &ctx, int count) {
 // --- BatchFunction -----------------------------------------------------------------------------
 
 /// Pads `t` to `rows` rows by repeating its first row; with zeros if it has no rows.
-Expected<Tensor> filledUp(const Tensor &t, int64_t rows) {
+Expected<Tensor> padRows(const Tensor &t, int64_t rows) {
   std::vector<int64_t> dims = dimsOf(t);
   dims[0] = rows;
   Expected<Tensor> filled = Tensor::make(t.dtype(), dims);
@@ -66,7 +66,7 @@ struct FillState {
   int64_t largest;              // of a run's batch; 0: unlimited
 };
 
-void fillBatch(OpContext &ctx) {
+void padBatch(OpContext &ctx) {
   const auto &state = ctx.state<FillState>();
   auto rows = TREADLE_OR_RETURN(ctx.check(commonRows(ctx, ctx.numInputs())));
   if (state.largest && rows > state.largest)
@@ -75,7 +75,7 @@ void fillBatch(OpContext &ctx) {
   auto size = std::ranges::lower_bound(state.allowed, std::max<int64_t>(rows, 1));
   int64_t wanted = size == state.allowed.end() ? std::max<int64_t>(rows, 1) : *size;
   for (int i = 0; i < ctx.numInputs(); ++i) {
-    auto filled = wanted == rows ? ctx.takeInput(i) : ctx.check(filledUp(ctx.input(i), wanted));
+    auto filled = wanted == rows ? ctx.takeInput(i) : ctx.check(padRows(ctx.input(i), wanted));
     if (!filled)
       return;
     ctx.setOutput(i, std::move(*filled));
@@ -83,7 +83,7 @@ void fillBatch(OpContext &ctx) {
 }
 
 // Inputs: the original tensors, the padded ones, and the function's results.
-void cutBatch(OpContext &ctx) {
+void sliceBatch(OpContext &ctx) {
   const Tensor &passed = ctx.input(0), &whole = ctx.input(1);
   if (passed.rank() == 0 || whole.rank() == 0 || passed.dim(0) > whole.dim(0))
     return ctx.fail(invalidArgument("the batch is ", tensorTypeText(passed), ", padded to ",
@@ -163,7 +163,7 @@ void runMap(OpContext &ctx) {
       } else {
         args[i] = input;
       }
-      if (Expected<void> ok = acceptArgument(**plan, i, args[i]); !ok)
+      if (Expected<void> ok = convertArgument(**plan, i, args[i]); !ok)
         return self.caller.fail(ctx, std::move(ok.error()));
     }
     if (!callFunction(**plan, args, results, ctx))
@@ -191,19 +191,19 @@ Expected<BoundKernel> bindMapDefun(const NodeSpec &spec, FunctionLibrary *librar
   });
 }
 
-Expected<BoundKernel> bindFillBatch(const BindContext &node) {
+Expected<BoundKernel> bindPadBatch(const BindContext &node) {
   bool splits = node.attrs.getOr("enable_large_batch_splitting", false);
   FillState state{node.attrs.getOr("allowed_batch_sizes", std::vector<int64_t>()),
                   splits ? 0 : node.attrs.getOr<int64_t>("max_batch_size", 0)};
   if (!std::ranges::is_sorted(state.allowed))
     return Unexpected(invalidArgument("allowed_batch_sizes must be ascending"));
-  return boundWith(fillBatch, std::move(state));
+  return boundWith(padBatch, std::move(state));
 }
 
 constexpr KernelEntry batchTable[] = {
-    {"_FillBatch", bindFillBatch},
+    {"_FillBatch", bindPadBatch},
     {"_CutBatch",
-     [](const BindContext &) -> Expected<BoundKernel> { return BoundKernel{cutBatch}; }},
+     [](const BindContext &) -> Expected<BoundKernel> { return BoundKernel{sliceBatch}; }},
 };
 
 constexpr FunctionKernelEntry rowTable[] = {{"MapDefun", bindMapDefun}};

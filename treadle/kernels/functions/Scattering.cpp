@@ -17,9 +17,9 @@ using namespace rearrange;
 namespace {
 
 /// Iterates over all indices of a shape in row-major order.
-class Counter {
+class IndexIterator {
 public:
-  explicit Counter(std::vector<int64_t> dims)
+  explicit IndexIterator(std::vector<int64_t> dims)
       : dims(std::move(dims)), at(this->dims.size(), 0),
         isOver(std::ranges::find(this->dims, 0) != this->dims.end()) {}
   explicit operator bool() const { return !isOver; }
@@ -39,7 +39,7 @@ private:
 };
 
 /// Gathers the elements `from[places[i]]`, or scatters them if `puts`.
-void movePlaces(const Tensor &t, void *elements, std::span<const int64_t> places, bool puts) {
+void moveElements(const Tensor &t, void *elements, std::span<const int64_t> places, bool puts) {
   auto move = [&]<typename T>(T) {
     auto *there = static_cast<T *>(const_cast<void *>(t.raw())), *here = static_cast<T *>(elements);
     for (size_t i = 0; i < places.size(); ++i)
@@ -65,7 +65,7 @@ void movePlaces(const Tensor &t, void *elements, std::span<const int64_t> places
 Expected<Tensor> taken(const Tensor &t, std::span<const int64_t> places) {
   Expected<Tensor> out = Tensor::make(t.dtype(), {std::ssize(places)});
   if (out)
-    movePlaces(t, out->raw(), places, false);
+    moveElements(t, out->raw(), places, false);
   return out;
 }
 
@@ -96,7 +96,7 @@ bool combineAt(OpContext &ctx, const ElementFunction &f, Tensor &target,
     auto result = f.call(ctx, {std::move(*before), std::move(*added)}, Dims(&count, 1), 1);
     if (!result)
       return false;
-    movePlaces(target, (*result)[0].raw(), targets, true);
+    moveElements(target, (*result)[0].raw(), targets, true);
   }
   return true;
 }
@@ -119,7 +119,7 @@ bool contains(const std::vector<int64_t> &list, int64_t value) {
   return std::ranges::find(list, value) != list.end();
 }
 
-/// Where the windows of the updates are read and written, for one call.
+/// The places of one call at which the windows of the updates are read and written.
 class WindowPlaces {
 public:
   /// InvalidArgument if the dimension numbers don't fit the tensors.
@@ -279,27 +279,27 @@ struct SelectAndScatterState {
 };
 
 /// For each window, the element that `select` prefers to the others.
-struct Choices {
+struct SelectedElements {
   std::vector<int64_t> dims;
   std::vector<int64_t> places; // in the operand; -1 for a window that covers only padding
   std::vector<int64_t> offsets;
 };
 
-std::optional<Choices> chooseElements(OpContext &ctx, const ElementFunction &select,
-                                      const Tensor &x, const std::vector<int64_t> &window,
-                                      const std::vector<int64_t> &stride,
-                                      const std::vector<int64_t> &padding, Dims outDims) {
+std::optional<SelectedElements> chooseElements(OpContext &ctx, const ElementFunction &select,
+                                               const Tensor &x, const std::vector<int64_t> &window,
+                                               const std::vector<int64_t> &stride,
+                                               const std::vector<int64_t> &padding, Dims outDims) {
   size_t rank = window.size();
-  Choices choices{{outDims.begin(), outDims.end()}, {}, {}};
+  SelectedElements choices{{outDims.begin(), outDims.end()}, {}, {}};
   int64_t count = std::accumulate(outDims.begin(), outDims.end(), int64_t{1}, std::multiplies<>());
   choices.places.assign(count, -1);
   choices.offsets.assign(count, -1);
   std::vector<int64_t> own = strides(x.dims());
   int64_t offset = 0;
-  for (Counter w(window); w; w.next(), ++offset) {
+  for (IndexIterator w(window); w; w.next(), ++offset) {
     std::vector<int64_t> candidates(count, -1), rivals, mine, theirs;
     int64_t i = 0;
-    for (Counter at(choices.dims); at; at.next(), ++i) {
+    for (IndexIterator at(choices.dims); at; at.next(), ++i) {
       int64_t place = 0;
       bool isInside = true;
       for (size_t d = 0; d < rank; ++d) {

@@ -68,13 +68,13 @@ public:
 
 private:
   /// The binary search of one element in the adjacent run.
-  struct Search {
+  struct MergeSearch {
     int64_t element, low, high;
     bool isLeft; // the element's run is the left one of the two
   };
 
   bool merge(int64_t size) {
-    std::vector<Search> open;
+    std::vector<MergeSearch> open;
     std::vector<int64_t> rank(total, 0);
     for (int64_t row = 0; row < total; row += length)
       for (int64_t left = row; left + size < row + length; left += 2 * size) {
@@ -84,14 +84,14 @@ private:
           open.push_back({i, isLeft ? middle : left, isLeft ? end : middle, isLeft});
         }
       }
-    std::vector<Search> searches = open;
+    std::vector<MergeSearch> searches = open;
     if (!bisect(searches))
       return false;
     std::vector<int64_t> order(total);
     std::iota(order.begin(), order.end(), 0);
     for (size_t i = 0; i < searches.size(); ++i) {
       // Elements of the other run that precede it move it up (or, from the right, down).
-      const Search &s = searches[i];
+      const MergeSearch &s = searches[i];
       int64_t other = open[i].low;
       int64_t before = s.low - other;
       int64_t start = s.isLeft ? other - size : other; // of the merged run
@@ -109,7 +109,7 @@ private:
 
   /// An element of the left run goes before those of the right run that aren't less than it; one of
   /// the right run goes after those of the left run that it isn't less than.
-  bool bisect(std::vector<Search> &searches) {
+  bool bisect(std::vector<MergeSearch> &searches) {
     std::vector<size_t> active(searches.size());
     std::iota(active.begin(), active.end(), 0);
     for (;;) {
@@ -118,7 +118,7 @@ private:
         return true;
       std::vector<int64_t> first, second;
       for (size_t i : active) {
-        const Search &s = searches[i];
+        const MergeSearch &s = searches[i];
         int64_t middle = s.low + (s.high - s.low) / 2;
         first.push_back(s.isLeft ? middle : s.element);
         second.push_back(s.isLeft ? s.element : middle);
@@ -137,7 +137,7 @@ private:
         return false;
       const bool *isLess = (*answers)[0].data<bool>();
       for (size_t k = 0; k < active.size(); ++k) {
-        Search &s = searches[active[k]];
+        MergeSearch &s = searches[active[k]];
         int64_t middle = s.low + (s.high - s.low) / 2;
         (isLess[k] == s.isLeft ? s.low : s.high) = isLess[k] == s.isLeft ? middle + 1 : middle;
       }

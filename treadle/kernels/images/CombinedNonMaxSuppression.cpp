@@ -20,7 +20,7 @@ struct Limits {
   float overlap, score;
 };
 
-struct Problem {
+struct SuppressionInputs {
   Tensor boxes, scores; // [batch, boxes, 1 or classes, 4], [batch, boxes, classes]
   Limits limits;
 
@@ -59,7 +59,7 @@ uint64_t rankOf(float score, int64_t box) {
 int64_t boxOf(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
 
 /// Selects the best boxes of a class. Only few candidates are examined, so a heap is enough.
-std::vector<Detection> selectClass(const Problem &p, int64_t n, int64_t label) {
+std::vector<Detection> selectClass(const SuppressionInputs &p, int64_t n, int64_t label) {
   std::vector<uint64_t> candidates;
   for (int64_t i = 0; i < p.count(); ++i)
     if (float score = p.score(n, i, label); score > p.limits.score)
@@ -137,7 +137,7 @@ void setImage(const std::vector<Detection> &best, int64_t n, int64_t size, bool 
 // Inputs: boxes, scores, the limits.
 void runCombined(OpContext &ctx) {
   const auto &s = ctx.state<CombineState>();
-  Problem p{ctx.input(0), ctx.input(1), {}};
+  SuppressionInputs p{ctx.input(0), ctx.input(1), {}};
   if (!readLimits(ctx, p.limits) || !checkShapes(ctx))
     return;
   int64_t size = p.limits.total;

@@ -15,13 +15,13 @@ struct CropState {
 };
 
 // The source of a crop's pixel in a line of the image: between two elements, or outside.
-struct Place {
+struct PixelSource {
   bool isInside;
   int64_t low, high;
   float lerp; // weight of `high`
 };
 
-struct Line {
+struct CropLine {
   float begin, end; // of the box, as fractions of the image
   int64_t image, crop;
 
@@ -30,7 +30,7 @@ struct Line {
   }
 
   // The comparison treats NaN, in an invalid box, as outside.
-  Place at(int64_t i, bool isNearest) const {
+  PixelSource at(int64_t i, bool isNearest) const {
     auto last = static_cast<float>(image - 1);
     float in = crop > 1 ? begin * last + static_cast<float>(i) *
                                              ((end - begin) * last / static_cast<float>(crop - 1))
@@ -50,10 +50,10 @@ struct Boxes {
   const int32_t *image;
   int64_t count;
 
-  Line rows(int64_t b, const ImageShape &in, int64_t crop) const {
+  CropLine rows(int64_t b, const ImageShape &in, int64_t crop) const {
     return {boxes[4 * b], boxes[4 * b + 2], in.height, crop};
   }
-  Line columns(int64_t b, const ImageShape &in, int64_t crop) const {
+  CropLine columns(int64_t b, const ImageShape &in, int64_t crop) const {
     return {boxes[4 * b + 1], boxes[4 * b + 3], in.width, crop};
   }
 };
@@ -103,9 +103,9 @@ bool checkPixels(OpContext &ctx, const ImageShape &image, const char *what) {
 template <typename T> struct CropRow {
   const T *image;
   ImageShape in;
-  Place row;
+  PixelSource row;
 
-  float at(const Place &column, int64_t c) const {
+  float at(const PixelSource &column, int64_t c) const {
     auto value = [&](int64_t y, int64_t x) {
       return static_cast<float>(image[in.at(0, y, x) + c]);
     };
@@ -120,11 +120,11 @@ template <typename T> struct CropRow {
 template <typename T> struct Crop {
   static void crop(const CropState &s, const Boxes &boxes, int64_t b, const T *images,
                    const ImageShape &in, const ImageShape &out, float *to) {
-    Line rows = boxes.rows(b, in, out.height), columns = boxes.columns(b, in, out.width);
+    CropLine rows = boxes.rows(b, in, out.height), columns = boxes.columns(b, in, out.width);
     for (int64_t y = 0; y < out.height; ++y) {
       CropRow<T> row{images + boxes.image[b] * in.imageSize(), in, rows.at(y, s.isNearest)};
       for (int64_t x = 0; x < out.width; ++x) {
-        Place column = columns.at(x, s.isNearest);
+        PixelSource column = columns.at(x, s.isNearest);
         for (int64_t c = 0; c < out.channels; ++c)
           *to++ = row.row.isInside && column.isInside ? row.at(column, c) : s.extrapolation;
       }
@@ -160,10 +160,10 @@ template <typename Visit>
 void forEachPixel(const Boxes &boxes, const ImageShape &in, const ImageShape &crops, bool isNearest,
                   Visit &&visit) {
   for (int64_t b = 0; b < crops.batch; ++b) {
-    Line rows = boxes.rows(b, in, crops.height), columns = boxes.columns(b, in, crops.width);
+    CropLine rows = boxes.rows(b, in, crops.height), columns = boxes.columns(b, in, crops.width);
     for (int64_t y = 0; y < crops.height; ++y)
       for (int64_t x = 0; x < crops.width; ++x) {
-        Place row = rows.at(y, isNearest), column = columns.at(x, isNearest);
+        PixelSource row = rows.at(y, isNearest), column = columns.at(x, isNearest);
         if (row.isInside && column.isInside)
           visit(b, row, column, y, x);
       }
@@ -205,14 +205,15 @@ template <typename T> struct ImageGrad {
     T *sum = sums->data<T>();
     std::fill_n(sum, sums->count(), T(0));
     const auto *g = gradient.data<float>();
-    forEachPixel(*boxes, *in, *crops, s.isNearest,
-                 [&](int64_t b, const Place &row, const Place &column, int64_t y, int64_t x) {
-                   spread(*in, boxes->image[b], row, column, g + crops->at(b, y, x), sum);
-                 });
+    forEachPixel(
+        *boxes, *in, *crops, s.isNearest,
+        [&](int64_t b, const PixelSource &row, const PixelSource &column, int64_t y, int64_t x) {
+          spread(*in, boxes->image[b], row, column, g + crops->at(b, y, x), sum);
+        });
   }
 
-  static void spread(const ImageShape &in, int64_t n, const Place &row, const Place &column,
-                     const float *g, T *sum) {
+  static void spread(const ImageShape &in, int64_t n, const PixelSource &row,
+                     const PixelSource &column, const float *g, T *sum) {
     auto add = [&](int64_t y, int64_t x, float weight) {
       T *to = sum + in.at(n, y, x);
       for (int64_t c = 0; c < in.channels; ++c)
@@ -226,7 +227,7 @@ template <typename T> struct ImageGrad {
 };
 
 // Adds a pixel's contribution to the gradients of the ends of a box.
-void moveEnds(const Line &line, int64_t i, float slope, float &begin, float &end) {
+void addEndGradients(const CropLine &line, int64_t i, float slope, float &begin, float &end) {
   auto last = static_cast<float>(line.image - 1);
   float share = line.crop > 1 ? static_cast<float>(i) * line.ratio() : 0.5f * last;
   begin += slope * (last - share);
@@ -248,19 +249,20 @@ template <typename T> struct BoxGrad {
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {boxes->count, 4}));
     auto *sums = out->data<float>();
     std::fill_n(sums, out->count(), 0.0f);
-    forEachPixel(*boxes, *in, *crops, false,
-                 [&](int64_t b, const Place &row, const Place &column, int64_t y, int64_t x) {
-                   auto [down, right] =
-                       slopes(images.data<T>() + boxes->image[b] * in->imageSize(), *in, row,
-                              column, gradient.data<float>() + crops->at(b, y, x));
-                   float *box = sums + 4 * b;
-                   moveEnds(boxes->rows(b, *in, crops->height), y, down, box[0], box[2]);
-                   moveEnds(boxes->columns(b, *in, crops->width), x, right, box[1], box[3]);
-                 });
+    forEachPixel(
+        *boxes, *in, *crops, false,
+        [&](int64_t b, const PixelSource &row, const PixelSource &column, int64_t y, int64_t x) {
+          auto [down, right] = slopes(images.data<T>() + boxes->image[b] * in->imageSize(), *in,
+                                      row, column, gradient.data<float>() + crops->at(b, y, x));
+          float *box = sums + 4 * b;
+          addEndGradients(boxes->rows(b, *in, crops->height), y, down, box[0], box[2]);
+          addEndGradients(boxes->columns(b, *in, crops->width), x, right, box[1], box[3]);
+        });
   }
 
-  static std::pair<float, float> slopes(const T *image, const ImageShape &in, const Place &row,
-                                        const Place &column, const float *g) {
+  static std::pair<float, float> slopes(const T *image, const ImageShape &in,
+                                        const PixelSource &row, const PixelSource &column,
+                                        const float *g) {
     float down = 0, right = 0;
     for (int64_t c = 0; c < in.channels; ++c) {
       auto value = [&](int64_t y, int64_t x) {

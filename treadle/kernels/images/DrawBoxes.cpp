@@ -68,8 +68,8 @@ private:
 
   static int64_t pixelAt(float share, int64_t count) {
     float at = share * static_cast<float>(count - 1);
-    constexpr float farAway = 1e15f; // beyond any image
-    return static_cast<int64_t>(std::isnan(at) ? 0 : std::clamp(at, -farAway, farAway));
+    constexpr float beyondImage = 1e15f; // beyond any image
+    return static_cast<int64_t>(std::isnan(at) ? 0 : std::clamp(at, -beyondImage, beyondImage));
   }
 
   // Draws a box. Inverted boxes and boxes outside the image are skipped, and so are sides outside

@@ -90,7 +90,7 @@ private:
     int64_t height = frame.at.Height, width = frame.at.Width;
     numPixels += height * width;
     isSound = height > 0 && width > 0 && height * width <= std::numeric_limits<int>::max() &&
-              mayHold(bytes, numPixels);
+              isPlausibleSize(bytes, numPixels);
     if (!isSound)
       return false;
     frame.pixels.resize(static_cast<size_t>(height * width));
@@ -161,7 +161,8 @@ Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool ref
     height = std::max<int64_t>(height, frame.at.Height);
     width = std::max<int64_t>(width, frame.at.Width);
   }
-  if (!mayHold(bytes, 3 * height * width) || !mayHold(bytes, 3 * height * width * count))
+  if (!isPlausibleSize(bytes, 3 * height * width) ||
+      !isPlausibleSize(bytes, 3 * height * width * count))
     return Unexpected(invalidArgument("the GIF file of ", bytes.size(),
                                       " bytes has an implausible size: ", count, " frames of ",
                                       height, " by ", width, " pixels"));

@@ -9,14 +9,14 @@
 namespace treadle {
 namespace {
 
-struct Glimpsing {
+struct GlimpseState {
   enum Noise { Uniform, Gaussian, Zero } noise = Uniform;
   bool isCentered = true, isNormalized = true;
   bool isFirstVersion = false; // in which offsets always refer to the window's center
 };
 
 /// Returns the begin of a window of `size` on an axis of `whole` pixels.
-int64_t windowStart(float offset, int64_t size, int64_t whole, const Glimpsing &how) {
+int64_t windowStart(float offset, int64_t size, int64_t whole, const GlimpseState &how) {
   auto w = static_cast<float>(whole), s = static_cast<float>(size);
   if (how.isNormalized)
     offset *= w;
@@ -31,14 +31,14 @@ int64_t windowStart(float offset, int64_t size, int64_t whole, const Glimpsing &
 
 // Fills with noise: uniform in the image's range, or normal with each channel's mean and deviation,
 // within its range. The ops have no seed, so the exact numbers are unspecified.
-void fillNoise(const float *image, int64_t pixels, int64_t channels, Glimpsing::Noise noise,
+void fillNoise(const float *image, int64_t pixels, int64_t channels, GlimpseState::Noise noise,
                float *out, int64_t count) {
   static thread_local std::mt19937 numbers{std::random_device{}()};
-  if (noise == Glimpsing::Zero) {
+  if (noise == GlimpseState::Zero) {
     std::fill_n(out, count, 0.0f);
     return;
   }
-  if (noise == Glimpsing::Uniform) {
+  if (noise == GlimpseState::Uniform) {
     auto [low, high] = std::minmax_element(image, image + pixels * channels);
     std::uniform_real_distribution<float> share(0, 1);
     std::generate_n(out, count,
@@ -64,7 +64,7 @@ void fillNoise(const float *image, int64_t pixels, int64_t channels, Glimpsing::
 }
 
 void glimpse(OpContext &ctx) {
-  const auto &how = ctx.state<Glimpsing>();
+  const auto &how = ctx.state<GlimpseState>();
   auto size = TREADLE_OR_RETURN(readImageShape(ctx, 0, "input"));
   const Tensor &window = ctx.input(1), &offsets = ctx.input(2);
   if (window.rank() != 1 || window.count() != 2 || offsets.rank() != 2 ||
@@ -98,10 +98,10 @@ void glimpse(OpContext &ctx) {
 }
 
 template <bool isV2> Expected<BoundKernel> bindGlimpse(const BindContext &node) {
-  static const std::pair<std::string_view, Glimpsing::Noise> names[] = {
-      {"uniform", Glimpsing::Uniform},
-      {"gaussian", Glimpsing::Gaussian},
-      {"zero", Glimpsing::Zero},
+  static const std::pair<std::string_view, GlimpseState::Noise> names[] = {
+      {"uniform", GlimpseState::Uniform},
+      {"gaussian", GlimpseState::Gaussian},
+      {"zero", GlimpseState::Zero},
   };
   bool isUniform = node.attrs.getOr("uniform_noise", true);
   std::string noise = node.attrs.getOr("noise", std::string("uniform"));
@@ -114,8 +114,8 @@ template <bool isV2> Expected<BoundKernel> bindGlimpse(const BindContext &node) 
   if (found == std::end(names))
     return Unexpected(
         invalidArgument("attribute 'noise' is '", noise, "', expected uniform, gaussian or zero"));
-  return boundWith(glimpse, Glimpsing{found->second, node.attrs.getOr("centered", true),
-                                      node.attrs.getOr("normalized", true), !isV2});
+  return boundWith(glimpse, GlimpseState{found->second, node.attrs.getOr("centered", true),
+                                         node.attrs.getOr("normalized", true), !isV2});
 }
 
 const KernelEntry glimpseTable[] = {

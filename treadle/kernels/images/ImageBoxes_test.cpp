@@ -1,5 +1,5 @@
 // Bounding boxes and random crops. The expected random numbers are TensorFlow's for these seeds.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -1,6 +1,6 @@
 // Image files, written and read back, or given as bytes. The expected pixels of lossy formats are
 // TensorFlow's.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 using namespace std::string_literals;
 
@@ -139,7 +139,7 @@ TEST(ImageFiles, DecodeImageConvertsElements) {
             (std::vector<float>{1, 128 * (1 / 255.0f), 0}));
 }
 
-TEST(ImageFiles, WhatIsNoImageSaysSo) {
+TEST(ImageFiles, InvalidFilesAreErrors) {
   EXPECT_EQ(errorOf("DecodeImage", {file("hello")}, {DType::UInt8}),
             "InvalidArgumentError: the file of 5 bytes is not a JPEG, PNG, GIF, BMP or WebP file");
   EXPECT_EQ(errorOf("DecodeImage", {file("")}, {DType::UInt8}),

@@ -51,7 +51,7 @@ bool readResize(OpContext &ctx, Resize &resize) {
 // --- weights of a resized line -------------------------------------------------------------------
 
 // Up to four elements and their weights.
-struct Mix {
+struct WeightedElements {
   std::array<int64_t, 4> at;
   std::array<float, 4> weight;
 };
@@ -63,7 +63,7 @@ float positionOf(const ResizeState &s, int64_t i, float scale) {
 
 struct Bilinear {
   static constexpr int taps = 2;
-  static Mix mix(const ResizeState &s, int64_t i, float scale, int64_t size) {
+  static WeightedElements mix(const ResizeState &s, int64_t i, float scale, int64_t size) {
     float in = positionOf(s, i, scale), low = std::floor(in);
     int64_t upper = std::min(static_cast<int64_t>(std::ceil(in)), size - 1);
     int64_t lower = std::clamp<int64_t>(static_cast<int64_t>(low), 0, upper);
@@ -79,11 +79,12 @@ struct Bicubic {
 
   // Rounds positions to 1/1024 of a pixel, like TensorFlow's table of weights. With half-pixel
   // centers, elements beyond the border have no weight; otherwise the border is repeated.
-  static Mix mix(const ResizeState &s, int64_t i, float scale, int64_t size) {
+  static WeightedElements mix(const ResizeState &s, int64_t i, float scale, int64_t size) {
     float a = s.usesPixelCentres ? -0.5f : -0.75f;
     float in = positionOf(s, i, scale), low = std::floor(in);
     float x = static_cast<float>(std::lrint((in - low) * 1024)) / 1024;
-    Mix mix{{}, {cubicFar(x + 1, a), cubicNear(x, a), cubicNear(1 - x, a), cubicFar(2 - x, a)}};
+    WeightedElements mix{
+        {}, {cubicFar(x + 1, a), cubicNear(x, a), cubicNear(1 - x, a), cubicFar(2 - x, a)}};
     float sum = 0;
     for (int k = 0; k < taps; ++k) {
       int64_t at = static_cast<int64_t>(low) - 1 + k;
@@ -99,8 +100,9 @@ struct Bicubic {
   }
 };
 
-template <typename Method> std::vector<Mix> mixes(const ResizeState &s, int64_t in, int64_t out) {
-  std::vector<Mix> all;
+template <typename Method>
+std::vector<WeightedElements> mixes(const ResizeState &s, int64_t in, int64_t out) {
+  std::vector<WeightedElements> all;
   all.reserve(static_cast<size_t>(out));
   float scale = scaleOf(in, out, s.alignsCorners);
   for (int64_t i = 0; i < out; ++i)
@@ -112,9 +114,9 @@ template <typename Method> std::vector<Mix> mixes(const ResizeState &s, int64_t 
 
 // Computes one row of the result from the rows that contribute to it.
 template <typename Method>
-void mixRow(const float *image, const ImageShape &in, const Mix &rows, std::span<const Mix> columns,
-            float *out) {
-  for (const Mix &column : columns)
+void mixRow(const float *image, const ImageShape &in, const WeightedElements &rows,
+            std::span<const WeightedElements> columns, float *out) {
+  for (const WeightedElements &column : columns)
     for (int64_t c = 0; c < in.channels; ++c, ++out) {
       float sum = 0;
       for (int y = 0; y < Method::taps; ++y) {
@@ -140,8 +142,8 @@ template <typename Method> void runResize(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::Float32, r.out.dims());
   if (!out || !out->count())
     return;
-  std::vector<Mix> rows = mixes<Method>(s, r.in.height, r.out.height);
-  std::vector<Mix> columns = mixes<Method>(s, r.in.width, r.out.width);
+  std::vector<WeightedElements> rows = mixes<Method>(s, r.in.height, r.out.height);
+  std::vector<WeightedElements> columns = mixes<Method>(s, r.in.width, r.out.width);
   const float *from = x.data<float>();
   auto *to = out->data<float>();
   double cost = static_cast<double>(r.out.rowSize()) * Method::taps * Method::taps;
@@ -157,11 +159,11 @@ template <typename Method> void runResize(OpContext &ctx) {
 
 template <typename Method, typename T>
 void spread(const ResizeState &s, const Resize &r, const float *gradient, T *out) {
-  std::vector<Mix> rows = mixes<Method>(s, r.in.height, r.out.height);
-  std::vector<Mix> columns = mixes<Method>(s, r.in.width, r.out.width);
+  std::vector<WeightedElements> rows = mixes<Method>(s, r.in.height, r.out.height);
+  std::vector<WeightedElements> columns = mixes<Method>(s, r.in.width, r.out.width);
   for (int64_t n = 0; n < r.out.batch; ++n)
-    for (const Mix &row : rows)
-      for (const Mix &column : columns)
+    for (const WeightedElements &row : rows)
+      for (const WeightedElements &column : columns)
         for (int64_t c = 0; c < r.out.channels; ++c, ++gradient)
           for (int y = 0; y < Method::taps; ++y)
             for (int x = 0; x < Method::taps; ++x) {
@@ -261,16 +263,16 @@ template <typename T> struct NearestGrad {
 // --- area ----------------------------------------------------------------------------------------
 
 // The elements of a line that an element of the resized line covers, with their shares.
-struct Cover {
+struct Coverage {
   int64_t first;
   std::vector<float> parts;
 };
 
-std::vector<Cover> covers(float scale, int64_t out) {
-  std::vector<Cover> all;
+std::vector<Coverage> covers(float scale, int64_t out) {
+  std::vector<Coverage> all;
   for (int64_t i = 0; i < out; ++i) {
     float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
-    Cover cover{static_cast<int64_t>(std::floor(begin)), {}};
+    Coverage cover{static_cast<int64_t>(std::floor(begin)), {}};
     // NOLINTNEXTLINE(bugprone-float-loop-counter): ends where k + 1 is no longer exact
     for (auto k = static_cast<float>(cover.first); k < end && k + 1 > k; k += 1)
       cover.parts.push_back(k < begin ? (k + 1 > end ? scale : k + 1 - begin)
@@ -282,7 +284,8 @@ std::vector<Cover> covers(float scale, int64_t out) {
   return all;
 }
 
-float sumUnder(const float *image, const ImageShape &in, const Cover &rows, const Cover &columns) {
+float sumUnder(const float *image, const ImageShape &in, const Coverage &rows,
+               const Coverage &columns) {
   float sum = 0;
   for (size_t y = 0; y < rows.parts.size(); ++y) {
     int64_t row = std::min(rows.first + static_cast<int64_t>(y), in.height - 1) * in.rowSize();
@@ -304,7 +307,7 @@ void runArea(OpContext &ctx) {
     return;
   float yScale = scaleOf(r.in.height, r.out.height, s.alignsCorners);
   float xScale = scaleOf(r.in.width, r.out.width, s.alignsCorners);
-  std::vector<Cover> rows = covers(yScale, r.out.height), columns = covers(xScale, r.out.width);
+  std::vector<Coverage> rows = covers(yScale, r.out.height), columns = covers(xScale, r.out.width);
   const float *from = x->data<float>();
   auto *to = out->data<float>();
   float scale = 1 / ((yScale > 0 ? yScale : 1) * (xScale > 0 ? xScale : 1));

@@ -13,8 +13,8 @@
 namespace treadle {
 namespace {
 
-/// The library's state. The library reports errors by a long jump to `guarded`, over stack frames
-/// that must own nothing.
+/// The library's state. The library reports errors by a long jump to `runGuarded`, over stack
+/// frames that must own nothing.
 class JpegReader {
 public:
   JpegReader(std::string_view file, bool recoversTruncated)
@@ -33,7 +33,7 @@ public:
   JpegReader(const JpegReader &) = delete;
 
   /// Runs `step`, which must own nothing; returns false if the library reported an error.
-  template <typename Step> bool guarded(Step &&step) {
+  template <typename Step> bool runGuarded(Step &&step) {
     if (setjmp(jump))
       return false;
     step();
@@ -49,7 +49,7 @@ public:
     jpeg_read_header(&info, TRUE);
   }
   /// The library keeps all coefficients of a progressive file.
-  bool mayHoldImage() const { return mayHold(file, int64_t{64} * numBlocks()); }
+  bool mayHoldImage() const { return isPlausibleSize(file, int64_t{64} * numBlocks()); }
   Unexpected failure() const {
     return Unexpected(
         invalidArgument("the JPEG file of ", file.size(), " bytes cannot be decoded: ", message));
@@ -102,7 +102,7 @@ private:
     if (!source.bytes_in_buffer && source.next_input_byte == begin())
       ERREXIT(&info, JERR_INPUT_EMPTY);
     if (source.bytes_in_buffer) // the end of the input is inside a segment
-      return mayRepeat();
+      return repeatSegment();
     if (!recoversTruncated || source.next_input_byte == endMarker)
       ERREXIT(&info, JERR_FILE_READ);
     source.next_input_byte = endMarker;
@@ -111,7 +111,7 @@ private:
   }
   // Lets the library read the incomplete segment again. That ends a block of pixels, but might
   // repeat forever in a header, so the number of repetitions is bounded.
-  boolean mayRepeat() {
+  boolean repeatSegment() {
     constexpr int tooOften = 1 << 16;
     if (repeatedAt != source.next_input_byte)
       repeats = 0;
@@ -136,7 +136,7 @@ private:
 };
 
 /// The lines to read from a file, and the part of each.
-struct Lines {
+struct LineRange {
   int64_t height, width, channels;
   int64_t skipped = 0; // number of lines
   int64_t inset = 0;   // pixels in a decoded line before the first one
@@ -152,10 +152,10 @@ void setOptions(jpeg_decompress_struct &info, const JpegReadOptions &options, in
   jpeg_calc_output_dimensions(&info);
 }
 
-Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
+Expected<LineRange> startLines(JpegReader &reader, const JpegReadOptions &options) {
   jpeg_decompress_struct &info = reader.info;
   int64_t channels = options.channels;
-  if (!reader.guarded([&] {
+  if (!reader.runGuarded([&] {
         reader.readHeader();
         if (!channels)
           channels = std::min(info.num_components, 3);
@@ -172,23 +172,23 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
                                       " by ", width, " pixels; is it truncated?"));
   if (channels != 1 && channels != 3)
     return Unexpected(invalidArgument("the JPEG file has ", channels, " channels"));
-  if (!reader.guarded([&] { jpeg_start_decompress(&info); }))
+  if (!reader.runGuarded([&] { jpeg_start_decompress(&info); }))
     return reader.failure();
   if (!options.crop)
-    return Lines{height, width, channels};
+    return LineRange{height, width, channels};
   const CropWindow &crop = *options.crop;
   if (crop.width <= 0 || crop.height <= 0 || crop.x < 0 || crop.y < 0 ||
       crop.y + crop.height > height || crop.x + crop.width > width)
     return Unexpected(invalidArgument("the crop window of ", crop.height, " by ", crop.width,
                                       " pixels at ", crop.y, ", ", crop.x,
                                       " is not inside the image of ", height, " by ", width));
-  if (!reader.guarded([&] {
+  if (!reader.runGuarded([&] {
         auto x = static_cast<JDIMENSION>(crop.x), cropWidth = static_cast<JDIMENSION>(crop.width);
         jpeg_crop_scanline(&info, &x, &cropWidth);
         jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(crop.y));
       }))
     return reader.failure();
-  return Lines{crop.height, crop.width, channels, crop.y, info.output_width - crop.width};
+  return LineRange{crop.height, crop.width, channels, crop.y, info.output_width - crop.width};
 }
 
 // Converts CMYK to RGB. Adobe's programs store the inks inverted.
@@ -200,7 +200,8 @@ void cmykToRgb(const JSAMPLE *from, int64_t pixels, bool isInverted, uint8_t *to
 }
 
 /// Reads lines; returns the number of lines that could be read.
-int64_t readLines(jpeg_decompress_struct &info, const Lines &lines, JSAMPLE *line, uint8_t *to) {
+int64_t readLines(jpeg_decompress_struct &info, const LineRange &lines, JSAMPLE *line,
+                  uint8_t *to) {
   int64_t rowSize = lines.width * lines.channels;
   bool isCmyk = info.out_color_space == JCS_CMYK;
   for (int64_t y = 0; y < lines.height; ++y, to += rowSize) {
@@ -228,14 +229,14 @@ void repeatLine(uint8_t *pixels, int64_t rowSize, int64_t read, int64_t height) 
 Expected<Tensor> decodeJpeg(std::string_view file, const JpegReadOptions &options) {
   JpegReader reader(file, options.recoversTruncated);
   jpeg_decompress_struct &info = reader.info;
-  Lines lines = TREADLE_TRY(startLines(reader, options));
+  LineRange lines = TREADLE_TRY(startLines(reader, options));
   Tensor image =
       TREADLE_TRY(Tensor::make(DType::UInt8, {lines.height, lines.width, lines.channels}));
   uint8_t *pixels = image.data<uint8_t>();
   int64_t rowSize = lines.width * lines.channels;
   std::vector<JSAMPLE> line(static_cast<size_t>(info.output_width) * 4);
   volatile int64_t read = 0;
-  bool isRead = reader.guarded([&] {
+  bool isRead = reader.runGuarded([&] {
     read = readLines(info, lines, line.data(), pixels);
     if (read < lines.height && !options.recoversTruncated)
       return jpeg_abort_decompress(&info);
@@ -261,7 +262,7 @@ Expected<Tensor> decodeJpeg(std::string_view file, const JpegReadOptions &option
 
 Expected<std::array<int64_t, 3>> readJpegShape(std::string_view file) {
   JpegReader reader(file, false);
-  if (!reader.guarded([&] {
+  if (!reader.runGuarded([&] {
         reader.readHeader();
         jpeg_calc_output_dimensions(&reader.info);
       }))

@@ -187,7 +187,7 @@ template <typename T> struct Suppress {
 };
 
 // Inputs: the overlap of each pair, scores, the size, the thresholds of overlap and score.
-void runWithOverlaps(OpContext &ctx) {
+void runOnOverlapMatrix(OpContext &ctx) {
   const Tensor overlaps = ctx.input(0), scores = ctx.input(1);
   Thresholds<float> limits;
   auto size = readSize(ctx, 2, "max_output_size");
@@ -219,7 +219,7 @@ const KernelEntry nonMaxSuppressionTable[] = {
     {"NonMaxSuppressionV3", bindVersion<3>},
     {"NonMaxSuppressionV4", bindVersion<4>},
     {"NonMaxSuppressionV5", bindVersion<5>},
-    {"NonMaxSuppressionWithOverlaps", bindPlain<runWithOverlaps>},
+    {"NonMaxSuppressionWithOverlaps", bindPlain<runOnOverlapMatrix>},
 };
 
 } // namespace

@@ -113,13 +113,13 @@ bool showsEnough(const Box &crop, float minCovered, const std::vector<Box> &obje
 }
 
 /// The inputs of the op.
-struct Scene {
+struct SamplingInputs {
   int64_t height, width;
   std::vector<Box> objects;
   float minCovered;
 };
 
-Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
+Expected<SamplingInputs> readScene(OpContext &ctx, const Sampling &how) {
   const Tensor &size = ctx.input(0), &boxes = ctx.input(1);
   if (size.rank() != 1 || size.count() != 3)
     return Unexpected(invalidArgument("image_size must be a vector of height, width and channels, "
@@ -132,7 +132,7 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
   if (boxes.rank() != 3 || boxes.dim(2) != 4)
     return Unexpected(invalidArgument("bounding_boxes must be of [batch,count,4], but are of ",
                                       dimsText(boxes.dims())));
-  Scene scene{height, width, {}, how.minCovered};
+  SamplingInputs scene{height, width, {}, how.minCovered};
   if (ctx.numInputs() > 2) {
     if (!ctx.input(2).isScalar())
       return Unexpected(invalidArgument("min_object_covered must be a scalar, but it is ",
@@ -161,7 +161,7 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
 }
 
 // Draws a crop; returns the whole image if no attempt succeeds.
-Box sample(const Scene &scene, const Sampling &how, RandomDraws &draws) {
+Box sample(const SamplingInputs &scene, const Sampling &how, RandomDraws &draws) {
   for (int64_t i = 0; i < how.attempts; ++i) {
     float aspect = draws.real() * (how.aspects[1] - how.aspects[0]) + how.aspects[0];
     auto box = drawBox(scene.width, scene.height, how.areas, aspect, draws);

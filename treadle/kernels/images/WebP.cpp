@@ -20,8 +20,8 @@ const uint8_t *bytesOf(std::string_view file) {
 /// Allocates the frames of a file.
 Expected<Tensor> makeFrames(std::string_view file, int64_t count, int64_t height, int64_t width,
                             int64_t channels) {
-  if (!mayHold(file, height * width * channels) ||
-      !mayHold(file, count * height * width * channels))
+  if (!isPlausibleSize(file, height * width * channels) ||
+      !isPlausibleSize(file, count * height * width * channels))
     return Unexpected(invalidArgument("the WebP file of ", file.size(),
                                       " bytes has an implausible size: ", count, " frames of ",
                                       height, " by ", width, " pixels"));
@@ -42,8 +42,9 @@ Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures 
 bool hasPlausibleCanvas(const WebPData &data, std::string_view file) {
   std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(WebPDemux(&data),
                                                                    WebPDemuxDelete);
-  return demuxer && mayHold(file, int64_t{4} * WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH) *
-                                      WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT));
+  return demuxer &&
+         isPlausibleSize(file, int64_t{4} * WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH) *
+                                   WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT));
 }
 
 Expected<Tensor> decodeAnimation(std::string_view file, bool onlyFirstFrame) {

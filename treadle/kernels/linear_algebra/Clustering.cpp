@@ -14,9 +14,10 @@ namespace treadle {
 namespace {
 
 /// Single numbers of a random stream that generates blocks.
-class Draws {
+class UniformDraws {
 public:
-  explicit Draws(int64_t seed) : stream(Philox::fromKey(static_cast<uint64_t>(seed), 0, 0)) {}
+  explicit UniformDraws(int64_t seed)
+      : stream(Philox::fromKey(static_cast<uint64_t>(seed), 0, 0)) {}
 
   uint32_t next() {
     if (at == 4) {
@@ -109,18 +110,18 @@ private:
                 halfNorms[static_cast<size_t>(candidate)];
     return std::min(nearest[static_cast<size_t>(p)], own);
   }
-  int64_t evenly() { return draws.below(static_cast<uint64_t>(count)); }
+  int64_t drawUniformly() { return draws.below(static_cast<uint64_t>(count)); }
   /// Samples a point that isn't a center, with probabilities given by the cumulative sums;
   /// uniformly if there are none, or if rounding leaves only centers.
   int64_t draw(const std::vector<float> &sums) {
     if (sums.empty())
-      return evenly();
+      return drawUniformly();
     for (int64_t tries = 0;; ++tries) {
       int64_t place = count;
       if (sums.back() > 0 && tries <= count + 1000)
         place = std::ranges::upper_bound(sums, draws.nextFloat() * sums.back()) - sums.begin();
       else
-        place = evenly();
+        place = drawUniformly();
       place = std::min(place, count - 1);
       if (!isTaken[static_cast<size_t>(place)])
         return place;
@@ -135,7 +136,7 @@ private:
 
   const float *points;
   int64_t count, size, retries;
-  Draws draws;
+  UniformDraws draws;
   std::vector<float> nearest, halfNorms;
   std::vector<bool> isTaken;
   bool hasTaken = false;
@@ -173,7 +174,7 @@ void walkChain(OpContext &ctx) {
   if (distances.rank() != 1 || !distances.count())
     return ctx.fail(invalidArgument("distances must be a vector of elements, but are ",
                                     tensorTypeText(distances)));
-  Draws draws(seed);
+  UniformDraws draws(seed);
   int64_t at = 0;
   const float *d = distances.data<float>();
   for (int64_t i = 1; i < distances.count(); ++i)

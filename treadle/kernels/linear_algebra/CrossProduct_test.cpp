@@ -1,5 +1,5 @@
 // Cross products of three-dimensional vectors.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

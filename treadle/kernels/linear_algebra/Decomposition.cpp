@@ -38,9 +38,10 @@ bool singularByLapack(const Columns<T> &matrix, SingularVectors vectors,
 } // namespace
 
 template <typename T>
-SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vectors, Signs signs) {
+SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vectors,
+                                SignConvention signs) {
   SingularSystem<T> result;
-  bool hasSigns = vectors != SingularVectors::None && signs == Signs::AsEigen;
+  bool hasSigns = vectors != SingularVectors::None && signs == SignConvention::AsEigen;
   if (lapack::isFaster(lapack::Spectrum::Singular, matrix.rows(), matrix.cols(), hasSigns) &&
       singularByLapack(matrix, vectors, result))
     return result;
@@ -50,12 +51,14 @@ SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vector
   result.right = found.right.template cast<T>();
   return result;
 }
-template SingularSystem<float> solveSingular(const Columns<float> &, SingularVectors, Signs);
-template SingularSystem<double> solveSingular(const Columns<double> &, SingularVectors, Signs);
+template SingularSystem<float> solveSingular(const Columns<float> &, SingularVectors,
+                                             SignConvention);
+template SingularSystem<double> solveSingular(const Columns<double> &, SingularVectors,
+                                              SignConvention);
 template SingularSystem<Complex64> solveSingular(const Columns<Complex64> &, SingularVectors,
-                                                 Signs);
+                                                 SignConvention);
 template SingularSystem<Complex128> solveSingular(const Columns<Complex128> &, SingularVectors,
-                                                  Signs);
+                                                  SignConvention);
 
 namespace {
 
@@ -125,7 +128,7 @@ template <typename T> struct SvdKernel {
         fillWithNan(*v, i, m.columns, vColumns);
         return;
       }
-      SingularSystem<T> svd = solveSingular(matrix, vectors, Signs::AsEigen);
+      SingularSystem<T> svd = solveSingular(matrix, vectors, SignConvention::AsEigen);
       matrixAt<T>(*values, i, least, 1) = svd.values;
       if (!s.hasVectors)
         return;

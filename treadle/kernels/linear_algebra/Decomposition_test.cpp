@@ -1,5 +1,5 @@
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 

@@ -34,9 +34,10 @@ bool generalByEigen(const Columns<Complex128> &matrix, bool hasVectors,
 /// Whether LAPACK should compute the result. Matrices with non-finite elements go to Eigen, which
 /// reports a failure for them.
 template <typename T>
-bool isLapacks(lapack::Spectrum kind, const Columns<T> &matrix, bool hasVectors, Signs signs) {
+bool usesLapack(lapack::Spectrum kind, const Columns<T> &matrix, bool hasVectors,
+                SignConvention signs) {
   return lapack::isFaster(kind, matrix.rows(), matrix.cols(),
-                          hasVectors && signs == Signs::AsEigen) &&
+                          hasVectors && signs == SignConvention::AsEigen) &&
          matrix.allFinite();
 }
 
@@ -50,9 +51,9 @@ void narrow(const Eigensystem<W> &found, bool hasVectors, Eigensystem<T> &result
 } // namespace
 
 template <typename T>
-bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, Signs signs,
+bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, SignConvention signs,
                       Eigensystem<T> &result) {
-  if (isLapacks(lapack::Spectrum::SelfAdjoint, matrix, hasVectors, signs)) {
+  if (usesLapack(lapack::Spectrum::SelfAdjoint, matrix, hasVectors, signs)) {
     Columns<RealOf<T>> values;
     result.vectors = matrix;
     if (!lapack::selfAdjoint(result.vectors, hasVectors, values))
@@ -68,9 +69,9 @@ bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, Signs signs,
 }
 
 template <typename T>
-bool solveGeneral(const Columns<T> &matrix, bool hasVectors, Signs signs,
+bool solveGeneral(const Columns<T> &matrix, bool hasVectors, SignConvention signs,
                   Eigensystem<ComplexOf<T>> &result) {
-  if (isLapacks(lapack::Spectrum::General, matrix, hasVectors, signs)) {
+  if (usesLapack(lapack::Spectrum::General, matrix, hasVectors, signs)) {
     Columns<T> copy = matrix;
     Columns<ComplexOf<T>> none;
     return lapack::general(copy, false, hasVectors, result.values, none, result.vectors);
@@ -83,8 +84,8 @@ bool solveGeneral(const Columns<T> &matrix, bool hasVectors, Signs signs,
 }
 
 #define TREADLE_FOR(T)                                                                             \
-  template bool solveSelfAdjoint(const Columns<T> &, bool, Signs, Eigensystem<T> &);               \
-  template bool solveGeneral(const Columns<T> &, bool, Signs, Eigensystem<ComplexOf<T>> &);
+  template bool solveSelfAdjoint(const Columns<T> &, bool, SignConvention, Eigensystem<T> &);      \
+  template bool solveGeneral(const Columns<T> &, bool, SignConvention, Eigensystem<ComplexOf<T>> &);
 TREADLE_FOR(float)
 TREADLE_FOR(double)
 TREADLE_FOR(Complex64)
@@ -119,7 +120,7 @@ template <typename T> struct SelfAdjointEigKernel {
       Columns<T> matrix = m.at<T>(in, i);
       if (!isLower)
         matrix.adjointInPlace();
-      if (!solveSelfAdjoint<T>(matrix, hasVectors, Signs::AsEigen, result))
+      if (!solveSelfAdjoint<T>(matrix, hasVectors, SignConvention::AsEigen, result))
         return false;
       matrixAt<T>(*values, i, m.rows, 1) = result.values;
       if (hasVectors)
@@ -143,7 +144,7 @@ template <typename T> struct JoinedEigKernel {
       return;
     int64_t failed = firstFailure(ctx, m, 10, [&](int64_t i) {
       Eigensystem<T> result;
-      if (!solveSelfAdjoint<T>(m.at<T>(in, i), true, Signs::AsEigen, result))
+      if (!solveSelfAdjoint<T>(m.at<T>(in, i), true, SignConvention::AsEigen, result))
         return false;
       T *joined = out->data<T>() + i * (m.rows + 1) * m.rows;
       MatrixMap<T>(joined, m.rows, 1) = result.values;
@@ -176,7 +177,7 @@ template <typename T> struct EigKernel {
       Eigensystem<Out> result;
       if (m.rows > manyRows && !m.at<T>(in, i).allFinite())
         return false;
-      if (!solveGeneral<T>(m.at<T>(in, i), hasVectors, Signs::AsEigen, result))
+      if (!solveGeneral<T>(m.at<T>(in, i), hasVectors, SignConvention::AsEigen, result))
         return false;
       matrixAt<Out>(*values, i, m.rows, 1) = result.values;
       if (hasVectors)

@@ -13,9 +13,9 @@
 namespace treadle::lapack {
 
 /// The options of a call by name: `uplo` 'L' or 'U', `mode`, `side`, ...
-using Options = std::map<std::string, int64_t, std::less<>>;
+using LapackOptions = std::map<std::string, int64_t, std::less<>>;
 
-inline char letter(const Options &options, std::string_view name, char otherwise) {
+inline char letter(const LapackOptions &options, std::string_view name, char otherwise) {
   auto it = options.find(name);
   return it == options.end() ? otherwise : static_cast<char>(it->second);
 }
@@ -23,7 +23,7 @@ inline char letter(const Options &options, std::string_view name, char otherwise
 using Result = Columns<Complex128>;
 
 /// A result: of the type of the computation, or complex for a real computation.
-template <typename W> struct Given {
+template <typename W> struct LapackResult {
   Columns<W> own;
   Result complex = {};
   bool isComplex = false;
@@ -34,11 +34,11 @@ template <typename W> struct Given {
 
 /// One call: its operands, in which vectors are single columns. `info` is 0, or LAPACK's code for a
 /// matrix that the routine can't process.
-template <typename W> struct Call {
-  const Options &options;
+template <typename W> struct LapackCall {
+  const LapackOptions &options;
   bool isSingle; // the operands' own precision
   std::vector<Columns<W>> in = {};
-  std::vector<Given<W>> out = {};
+  std::vector<LapackResult<W>> out = {};
   int info = 0;
 
   template <typename Derived> void give(const Eigen::MatrixBase<Derived> &value) {
@@ -54,7 +54,7 @@ template <typename W> struct Call {
 
 /// Calls `body(matrix)` in the type of the call's operands: single precision is twice as fast.
 template <typename W, typename Body>
-auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
+auto inOwnType(const LapackCall<W> &call, const Columns<W> &matrix, Body body) {
   using Narrow = std::conditional_t<Eigen::NumTraits<W>::IsComplex, Complex64, float>;
   return call.isSingle ? body(Columns<Narrow>(matrix.template cast<Narrow>())) : body(matrix);
 }
@@ -65,8 +65,8 @@ auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
 struct Routine {
   std::string_view name; // without the letter of the type
   std::string_view operands, results, complexResults;
-  void (*ofReal)(Call<double> &);
-  void (*ofComplex)(Call<Complex128> &);
+  void (*ofReal)(LapackCall<double> &);
+  void (*ofComplex)(LapackCall<Complex128> &);
   /// One letter per dimension of the operands: dimensions with the same letter must have the same
   /// size. `sizesFromRight` applies if a matrix multiplies from the right.
   std::string_view sizes, sizesFromRight = sizes;

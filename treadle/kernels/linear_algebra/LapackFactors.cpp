@@ -13,7 +13,7 @@ namespace treadle::lapack {
 namespace {
 
 /// Cholesky: writes the factor to its triangle; the other triangle is left unchanged.
-template <typename W> void potrf(Call<W> &call) {
+template <typename W> void potrf(LapackCall<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   if (isFasterCholesky(call.in[0].rows()))
     return inOwnType(call, call.in[0], [&]<typename T>(Columns<T> a) {
@@ -45,7 +45,7 @@ template <typename W> int luByEigen(Columns<W> &a, int *swaps) {
 
 /// LU: both factors in one matrix, and for each row the row (counted from 1) that it was swapped
 /// with.
-template <typename W> void getrf(Call<W> &call) {
+template <typename W> void getrf(LapackCall<W> &call) {
   Eigen::Index least = std::min(call.in[0].rows(), call.in[0].cols());
   Eigen::VectorXi swaps(least);
   if (isFasterLu(call.in[0].rows(), call.in[0].cols())) {
@@ -63,7 +63,7 @@ template <typename W> void getrf(Call<W> &call) {
 }
 
 /// QR: R in the upper triangle, the Householder reflectors below, and their coefficients.
-template <typename W> void geqrf(Call<W> &call) {
+template <typename W> void geqrf(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   if (a.size() == 0) {
     call.give(a);
@@ -78,7 +78,7 @@ template <typename W> void geqrf(Call<W> &call) {
 /// QR with column pivoting: the columns are ordered so that those of R decrease. The order, counted
 /// from 1, is the second result. Unlike LAPACK, ignores the second operand, which names columns to
 /// keep in front.
-template <typename W> void geqp3(Call<W> &call) {
+template <typename W> void geqp3(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index least = std::min(a.rows(), a.cols());
   Eigen::VectorXi order = Eigen::VectorXi::LinSpaced(a.cols(), 1, static_cast<int>(a.cols()));
@@ -95,7 +95,7 @@ template <typename W> void geqp3(Call<W> &call) {
 }
 
 /// The first columns of the product of reflectors.
-template <typename W> void orgqr(Call<W> &call) {
+template <typename W> void orgqr(LapackCall<W> &call) {
   const Columns<W> &packed = call.in[0];
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
   Vector sizes = call.in[1].topRows(std::min({call.in[1].rows(), packed.rows(), packed.cols()}));
@@ -106,7 +106,7 @@ template <typename W> void orgqr(Call<W> &call) {
 }
 
 /// Multiplies a matrix by a product of reflectors, or by its adjoint, from either side.
-template <typename W> void ormqr(Call<W> &call) {
+template <typename W> void ormqr(LapackCall<W> &call) {
   const Columns<W> &packed = call.in[0];
   Columns<W> c = std::move(call.in[2]);
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
@@ -125,7 +125,7 @@ template <typename W> void ormqr(Call<W> &call) {
 /// Reduces a self-adjoint matrix to a similar tridiagonal one: returns the matrix with the
 /// reflectors, the diagonals, and the reflectors' coefficients. The upper triangle is reduced like
 /// the lower one with rows and columns counted from the end.
-template <typename W> void sytrd(Call<W> &call) {
+template <typename W> void sytrd(LapackCall<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   Columns<W> a = isLower ? call.in[0] : Columns<W>(call.in[0].reverse());
   a.diagonal() = a.diagonal().real().template cast<W>().eval();
@@ -147,7 +147,7 @@ template <typename W> void sytrd(Call<W> &call) {
 }
 
 /// Reduces a matrix to Hessenberg form, with the reflectors below.
-template <typename W> void gehrd(Call<W> &call) {
+template <typename W> void gehrd(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   if (a.rows() < 2) {
     call.give(a);
@@ -160,7 +160,7 @@ template <typename W> void gehrd(Call<W> &call) {
 }
 
 /// Solves op(A) X = B or X op(A) = B.
-template <typename W> void trsm(Call<W> &call) {
+template <typename W> void trsm(LapackCall<W> &call) {
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
   Columns<W> a = Columns<W>::Zero(call.in[0].rows(), call.in[0].cols());
   if (isLower)
@@ -185,12 +185,12 @@ template <typename W> void trsm(Call<W> &call) {
 
 /// A tridiagonal system. The first element of the lower diagonal and the last of the upper one
 /// don't exist.
-template <typename W> struct ThreeDiagonals {
+template <typename W> struct TridiagonalSystem {
   const Columns<W> &lower;
   Columns<W> middle, upper, x;
   Columns<W> second = Columns<W>::Zero(middle.rows(), 1); // second superdiagonal, filled by swaps
 
-  explicit ThreeDiagonals(const std::vector<Columns<W>> &in)
+  explicit TridiagonalSystem(const std::vector<Columns<W>> &in)
       : lower(in[0]), middle(in[1]), upper(in[2]), x(in[3]) {}
 
   /// Eliminates the lower diagonal, with swaps of adjacent rows.
@@ -247,8 +247,8 @@ template <typename W> struct ThreeDiagonals {
   }
 };
 
-template <typename W> void gtsv(Call<W> &call) {
-  ThreeDiagonals<W> system(call.in);
+template <typename W> void gtsv(LapackCall<W> &call) {
+  TridiagonalSystem<W> system(call.in);
   system.eliminate();
   call.info = system.zeroRow();
   system.substitute();
@@ -266,8 +266,8 @@ template <typename T> double smallestPivot(double largest) {
 /// Solves a perturbed system: zeros on the diagonal after elimination are replaced by the smallest
 /// number that is distinguishable from zero relative to the others, so that a singular system has a
 /// large solution, as inverse iteration needs it.
-template <typename W> void tridiagonalSolvePerturbed(Call<W> &call) {
-  ThreeDiagonals<W> system(call.in);
+template <typename W> void tridiagonalSolvePerturbed(LapackCall<W> &call) {
+  TridiagonalSystem<W> system(call.in);
   system.eliminate();
   if (system.middle.size()) {
     double zero =

@@ -23,7 +23,7 @@ template <typename Function> Function *find(void *library, const char *name) {
 
 /// Returns the processor type that OpenBLAS should assume if the processor is newer than the
 /// library, or if the instruction set is capped; null if its own detection is right.
-const char *olderKind(void *library) {
+const char *coreTypeOverride(void *library) {
 #if defined(__x86_64__)
   const auto &request = requestedInstructionSet();
   bool isCapped = request && *request;
@@ -47,7 +47,7 @@ const char *olderKind(void *library) {
 /// the environment variable overrides its detection while it is loaded.
 void *load() {
   void *library = openSharedLibrary(path, RTLD_NOW | RTLD_LOCAL);
-  const char *kind = library ? olderKind(library) : nullptr;
+  const char *kind = library ? coreTypeOverride(library) : nullptr;
   if (!kind)
     return library;
   dlclose(library);
@@ -64,7 +64,7 @@ void *loadWithoutThreads() {
   return parallel && parallel() == 0 ? library : nullptr;
 }
 
-void *theLibrary() {
+void *openBlas() {
   static void *const library = loadWithoutThreads();
   return library;
 }
@@ -81,13 +81,13 @@ template <typename T, typename Function> Function *routine(const char *name) {
   char full[16] = {letterOf<T>};
   std::strncat(full, name, sizeof(full) - 3);
   std::strcat(full, "_");
-  return find<Function>(theLibrary(), full);
+  return find<Function>(openBlas(), full);
 }
 
 /// Held during each call. Debian's OpenBLAS 0.3.21 without threads isn't thread-safe, although it
 /// locks its memory allocator: with four threads, and other programs on the machine, some of a
 /// hundred matrices of 140 rows had wrong values (zgeev), fewer in dgeev, dgesdd and dsyevd.
-std::mutex oneAtATime;
+std::mutex callMutex;
 
 template <typename T> inline constexpr bool isComplex = Eigen::NumTraits<T>::IsComplex;
 
@@ -111,24 +111,24 @@ template <typename T> struct Work {
 
 namespace {
 
-bool serves(int64_t rows, int64_t columns, int64_t least) {
-  return std::min(rows, columns) >= least && std::max(rows, columns) <= mostRows && theLibrary();
+bool isUsableFor(int64_t rows, int64_t columns, int64_t least) {
+  return std::min(rows, columns) >= least && std::max(rows, columns) <= mostRows && openBlas();
 }
 
 } // namespace
 
 bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
-  constexpr int64_t largestOfEigen = 100; // the largest size that TensorFlow's own tests compare
+  constexpr int64_t maxEigenRows = 100; // the largest size that TensorFlow's own tests compare
   constexpr int64_t least[] = {64, 16, 128};
   int64_t enough = least[static_cast<size_t>(kind)];
-  return serves(rows, columns, asEigen ? std::max(enough, largestOfEigen + 1) : enough);
+  return isUsableFor(rows, columns, asEigen ? std::max(enough, maxEigenRows + 1) : enough);
 }
 
-bool isThere(int64_t size) { return serves(size, size, 1); }
+bool isInstalledFor(int64_t size) { return isUsableFor(size, size, 1); }
 
-bool isFasterCholesky(int64_t size) { return serves(size, size, 48); }
+bool isFasterCholesky(int64_t size) { return isUsableFor(size, size, 48); }
 
-bool isFasterLu(int64_t rows, int64_t columns) { return serves(rows, columns, 96); }
+bool isFasterLu(int64_t rows, int64_t columns) { return isUsableFor(rows, columns, 96); }
 
 template <typename T>
 bool selfAdjoint(Columns<T> &matrix, bool hasVectors, Columns<RealOf<T>> &values) {
@@ -155,7 +155,7 @@ bool selfAdjoint(Columns<T> &matrix, bool hasVectors, Columns<RealOf<T>> &values
             whole.data(), &whole.size, &info, 1, 1);
     }
   };
-  std::lock_guard lock(oneAtATime);
+  std::lock_guard lock(callMutex);
   call();
   work.take();
   reals.take();
@@ -198,7 +198,7 @@ bool singular(Columns<T> &matrix, SingularVectors vectors, Columns<RealOf<T>> &v
     }
   };
   {
-    std::lock_guard lock(oneAtATime);
+    std::lock_guard lock(callMutex);
     call();
     work.take();
     call();
@@ -254,7 +254,7 @@ bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
     }
   };
   {
-    std::lock_guard lock(oneAtATime);
+    std::lock_guard lock(callMutex);
     call();
     work.take();
     call();
@@ -300,7 +300,7 @@ template <typename T> bool schur(Columns<T> &matrix, Columns<T> &vectors) {
            vectors.data(), &n, work.data(), &work.size, nullptr, &info, 1, 1);
     }
   };
-  std::lock_guard lock(oneAtATime);
+  std::lock_guard lock(callMutex);
   call();
   work.take();
   call();
@@ -311,7 +311,7 @@ template <typename T> int cholesky(T *matrix, int64_t size, bool isLower) {
   using Potrf = void(const char *, const int *, T *, const int *, int *, size_t);
   static auto *const potrf = routine<T, Potrf>("potrf");
   int n = static_cast<int>(size), info = 0;
-  std::lock_guard lock(oneAtATime);
+  std::lock_guard lock(callMutex);
   potrf(isLower ? "L" : "U", &n, matrix, &n, &info, 1);
   return info;
 }
@@ -320,7 +320,7 @@ template <typename T> int lu(T *matrix, int64_t rows, int64_t columns, int *swap
   using Getrf = void(const int *, const int *, T *, const int *, int *, int *);
   static auto *const getrf = routine<T, Getrf>("getrf");
   int high = static_cast<int>(rows), wide = static_cast<int>(columns), info = 0;
-  std::lock_guard lock(oneAtATime);
+  std::lock_guard lock(callMutex);
   getrf(&high, &wide, matrix, &high, swaps, &info);
   return info;
 }

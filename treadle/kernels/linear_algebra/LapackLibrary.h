@@ -19,7 +19,7 @@ bool isFasterLu(int64_t rows, int64_t columns);
 /// Whether the library is installed and supports matrices of this size. If so, results that LAPACK
 /// leaves open, such as the order of eigenvalues, are the same as in other programs that use
 /// LAPACK.
-bool isThere(int64_t size);
+bool isInstalledFor(int64_t size);
 
 /// The routines require that one of these functions returned true. Matrices must be non-empty and
 /// finite; unless stated otherwise, their contents are undefined afterwards. Routines return false

@@ -12,46 +12,47 @@ constexpr bool isComplex(double) { return false; }
 constexpr bool isComplex(Complex128) { return true; }
 
 /// Returns results of the expected sizes for a failed computation, with `info` set.
-template <typename W> void refuse(Call<W> &call, std::initializer_list<Eigen::Index> sizes) {
+template <typename W>
+void giveFailure(LapackCall<W> &call, std::initializer_list<Eigen::Index> sizes) {
   call.info = 1;
   for (auto it = sizes.begin(); it != sizes.end(); it += 2)
     call.give(Columns<W>::Constant(it[0], it[1], W(std::numeric_limits<double>::quiet_NaN())));
 }
 
 /// Computes the vectors and values of a self-adjoint matrix, of which one triangle is read.
-template <typename W> void syevd(Call<W> &call) {
+template <typename W> void syevd(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index n = a.rows();
   if (n == 0 || !a.allFinite())
-    return refuse(call, {n, n, n, 1});
+    return giveFailure(call, {n, n, n, 1});
   Columns<W> lower = letter(call.options, "uplo", 'L') == 'L' ? a : Columns<W>(a.adjoint());
   bool isFound = inOwnType(call, lower, [&]<typename T>(const Columns<T> &matrix) {
     Eigensystem<T> found;
-    if (!solveSelfAdjoint(matrix, true, Signs::Any, found))
+    if (!solveSelfAdjoint(matrix, true, SignConvention::Any, found))
       return false;
     call.give(found.vectors);
     call.give(found.values);
     return true;
   });
   if (!isFound)
-    refuse(call, {n, n, n, 1});
+    giveFailure(call, {n, n, n, 1});
 }
 
 /// Returns the original matrix, the singular values, and the left and right vectors as `mode`
 /// requests: all, as many as there are values, or none.
-template <typename W> void gesdd(Call<W> &call) {
+template <typename W> void gesdd(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index rows = a.rows(), columns = a.cols(), least = std::min(rows, columns);
   char mode = letter(call.options, "mode", 'A');
   Eigen::Index left = mode == 'A' ? rows : least, right = mode == 'A' ? columns : least;
   call.give(a);
   if (least == 0 || !a.allFinite())
-    return refuse(call, {least, 1, rows, left, right, columns});
+    return giveFailure(call, {least, 1, rows, left, right, columns});
   SingularVectors vectors = mode == 'A'   ? SingularVectors::Full
                             : mode == 'S' ? SingularVectors::Thin
                                           : SingularVectors::None;
   inOwnType(call, a, [&]<typename T>(const Columns<T> &matrix) {
-    SingularSystem<T> svd = solveSingular(matrix, vectors, Signs::Any);
+    SingularSystem<T> svd = solveSingular(matrix, vectors, SignConvention::Any);
     call.give(svd.values);
     if (vectors == SingularVectors::None)
       return;
@@ -66,7 +67,7 @@ template <typename W> void gesdd(Call<W> &call) {
 
 /// Normalizes the phase of each complex vector like LAPACK: its largest element becomes real. For a
 /// real matrix it keeps the sign of its real part, otherwise it becomes positive.
-void turn(Result &vectors, bool isOfReal) {
+void normalizePhases(Result &vectors, bool isOfReal) {
   for (Eigen::Index k = 0; k < vectors.cols(); ++k) {
     Eigen::Index largest = 0;
     double size = std::sqrt(vectors.col(k).cwiseAbs2().maxCoeff(&largest));
@@ -86,11 +87,11 @@ Result leftVectors(const Result &right) {
   return left;
 }
 
-void giveEigenvalues(Call<double> &call, const Result &values) {
+void giveEigenvalues(LapackCall<double> &call, const Result &values) {
   call.give(values.real());
   call.give(values.imag());
 }
-void giveEigenvalues(Call<Complex128> &call, const Result &values) { call.give(values); }
+void giveEigenvalues(LapackCall<Complex128> &call, const Result &values) { call.give(values); }
 
 bool solve(const Columns<double> &matrix, bool hasVectors, Eigensystem<Complex128> &result) {
   Eigen::EigenSolver<Columns<double>> solver(matrix, hasVectors);
@@ -102,22 +103,23 @@ bool solve(const Columns<double> &matrix, bool hasVectors, Eigensystem<Complex12
   return true;
 }
 bool solve(const Result &matrix, bool hasVectors, Eigensystem<Complex128> &result) {
-  return solveGeneral(matrix, hasVectors, Signs::Any, result);
+  return solveGeneral(matrix, hasVectors, SignConvention::Any, result);
 }
 
 /// The values, and the left and right vectors on request.
-template <typename T> struct BothVectors {
+template <typename T> struct TwoSidedEigensystem {
   Columns<ComplexOf<T>> values, left, right;
 };
 
 template <typename T>
-bool solveByLapack(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
+bool solveByLapack(const Columns<T> &a, bool hasLeft, bool hasRight,
+                   TwoSidedEigensystem<T> &found) {
   Columns<T> copy = a;
   return general(copy, hasLeft, hasRight, found.values, found.left, found.right);
 }
 
 template <typename W>
-bool solveByEigen(const Columns<W> &a, bool hasLeft, bool hasRight, BothVectors<W> &found) {
+bool solveByEigen(const Columns<W> &a, bool hasLeft, bool hasRight, TwoSidedEigensystem<W> &found) {
   Eigensystem<Complex128> system;
   if (!solve(a, hasLeft || hasRight, system))
     return false;
@@ -126,19 +128,20 @@ bool solveByEigen(const Columns<W> &a, bool hasLeft, bool hasRight, BothVectors<
     found.left = leftVectors(system.vectors);
   found.right = system.vectors;
   for (Result *vectors : {&found.left, &found.right})
-    turn(*vectors, !isComplex(W()));
+    normalizePhases(*vectors, !isComplex(W()));
   return true;
 }
 
 /// Computes in the matrix's own type if the library is faster; otherwise in double precision, which
 /// costs little more.
 template <typename T>
-bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
+bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight,
+                    TwoSidedEigensystem<T> &found) {
   if (isFaster(Spectrum::General, a.rows(), a.cols(), false))
     return solveByLapack(a, hasLeft, hasRight, found);
   using W = Wide<T>;
-  BothVectors<W> wide;
-  auto *solver = isThere(a.rows()) ? solveByLapack<W> : solveByEigen<W>;
+  TwoSidedEigensystem<W> wide;
+  auto *solver = isInstalledFor(a.rows()) ? solveByLapack<W> : solveByEigen<W>;
   if (!solver(a.template cast<W>(), hasLeft, hasRight, wide))
     return false;
   found.values = wide.values.template cast<ComplexOf<T>>();
@@ -147,13 +150,13 @@ bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVector
   return true;
 }
 
-template <typename W> void geev(Call<W> &call) {
+template <typename W> void geev(LapackCall<W> &call) {
   const Columns<W> &a = call.in[0];
   Eigen::Index n = a.rows();
   bool hasLeft = letter(call.options, "compute_left", 'N') == 'V',
        hasRight = letter(call.options, "compute_right", 'N') == 'V';
   auto give = [&]<typename T>(const Columns<T> &matrix) {
-    BothVectors<T> found;
+    TwoSidedEigensystem<T> found;
     if (!solveBothSides(matrix, hasLeft, hasRight, found))
       return false;
     giveEigenvalues(call, found.values.template cast<Complex128>());
@@ -170,7 +173,7 @@ template <typename W> void geev(Call<W> &call) {
   call.give(Result::Constant(n, n, nan));
 }
 
-void giveSchurValues(Call<double> &call, const Columns<double> &form) {
+void giveSchurValues(LapackCall<double> &call, const Columns<double> &form) {
   Eigen::Index n = form.rows();
   Eigen::VectorXd real = form.diagonal(), imaginary = Eigen::VectorXd::Zero(n);
   for (Eigen::Index i = 0; i + 1 < n; ++i)
@@ -182,12 +185,14 @@ void giveSchurValues(Call<double> &call, const Columns<double> &form) {
   call.give(real);
   call.give(imaginary);
 }
-void giveSchurValues(Call<Complex128> &call, const Result &form) { call.give(form.diagonal()); }
+void giveSchurValues(LapackCall<Complex128> &call, const Result &form) {
+  call.give(form.diagonal());
+}
 
 /// Replaces a matrix by its Schur form and computes the vectors; false if that fails. A matrix has
 /// many Schur forms; LAPACK's is returned if the library is installed.
 template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bool isSingle) {
-  if (isThere(matrix.rows())) {
+  if (isInstalledFor(matrix.rows())) {
     using Narrow = std::conditional_t<isComplex(W()), Complex64, float>;
     if (!isSingle)
       return schur(matrix, vectors);
@@ -210,7 +215,7 @@ template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bo
 
 /// Returns the form, the vectors, the eigenvalues, and the number of selected eigenvalues (0: no
 /// selection).
-template <typename W> void gees(Call<W> &call) {
+template <typename W> void gees(LapackCall<W> &call) {
   Columns<W> form = call.in[0], vectors;
   Eigen::Index n = form.rows();
   if (n == 0 || !form.allFinite() || !schurForm(form, vectors, call.isSingle)) {

@@ -47,7 +47,7 @@ template <typename T> bool hasZeroPivot(const Eigen::PartialPivLU<MatrixOf<T>> &
 
 // Allocates the output of an op with one square matrix per input matrix; null if ctx failed or the
 // output is empty.
-Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
+Tensor *allocateSquareOutput(OpContext &ctx, const Tensor &in, Matrices &m) {
   if (!m.readSquare(ctx, in))
     return nullptr;
   Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
@@ -73,7 +73,7 @@ template <typename T> struct CholeskyKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    Tensor *out = TREADLE_OR_RETURN(startSquare(ctx, in, m));
+    Tensor *out = TREADLE_OR_RETURN(allocateSquareOutput(ctx, in, m));
     int64_t failed = firstFailure(ctx, m, 0.3, [&](int64_t i) {
       MatrixMap<T> factor = matrixAt<T>(*out, i, m.rows, m.rows);
       const T *matrix = m.at<T>(in, i).data();
@@ -93,7 +93,7 @@ template <typename T> struct InverseKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    Tensor *out = TREADLE_OR_RETURN(startSquare(ctx, in, m));
+    Tensor *out = TREADLE_OR_RETURN(allocateSquareOutput(ctx, in, m));
     int64_t failed = firstFailure(ctx, m, 2, [&](int64_t i) {
       MatrixOf<T> matrix = m.at<T>(in, i);
       if (ctx.state<bool>())

@@ -216,7 +216,7 @@ template <KernelFn fn> Expected<BoundKernel> bindAligned(const BindContext &node
 
 // Sets all elements outside the band to zero.
 template <typename T>
-void clearOutside(T *matrix, int64_t rows, int64_t cols, int64_t below, int64_t above) {
+void zeroOutsideBand(T *matrix, int64_t rows, int64_t cols, int64_t below, int64_t above) {
   for (int64_t r = 0; r < rows; ++r, matrix += cols) {
     int64_t first = below < 0 ? 0 : std::clamp<int64_t>(r - below, 0, cols);
     int64_t end = above < 0 ? cols : std::clamp<int64_t>(r + above + 1, first, cols);
@@ -243,7 +243,7 @@ void matrixBandPart(OpContext &ctx) {
   visitMoved(out->dtype(), [&]<typename T>() {
     T *matrix = out->data<T>();
     for (int64_t m = countBetween(out->dims(), 0, static_cast<size_t>(rank) - 2); m > 0; --m)
-      clearOutside(std::exchange(matrix, matrix + rows * cols), rows, cols, *below, *above);
+      zeroOutsideBand(std::exchange(matrix, matrix + rows * cols), rows, cols, *below, *above);
   });
   ctx.setOutput(0, std::move(*out));
 }

@@ -1,5 +1,5 @@
 // Functions of matrices, least squares, banded matrices and eigenvalues.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -18,7 +18,7 @@ TEST(MatrixFunctions, OfTriangularMatrices) {
             "InvalidArgumentError");
 }
 
-TEST(MatrixFunctions, ARootThatIsNotRealIsNotANumber) {
+TEST(MatrixFunctions, NonRealRootsAreNaN) {
   Tensor root = run1("MatrixSquareRoot", {tensor<double>({2, 2}, {-1, 0, 0, 4})});
   EXPECT_TRUE(std::isnan(root.data<double>()[0]));
 }

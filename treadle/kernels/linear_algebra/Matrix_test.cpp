@@ -1,5 +1,5 @@
 // Diagonals and bands, and scatter by coordinates.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -14,7 +14,7 @@ template <typename T> using ComplexOf = std::complex<RealOf<T>>;
 /// The choice of vectors, which are only determined up to a sign or a factor of absolute value 1:
 /// as Eigen returns them, which TensorFlow uses and its tests compare; or any, as for JAX's calls,
 /// and if only values are computed.
-enum class Signs : uint8_t { AsEigen, Any };
+enum class SignConvention : uint8_t { AsEigen, Any };
 
 template <typename T> struct Eigensystem {
   Columns<T> values, vectors; // the values are one column
@@ -23,12 +23,12 @@ template <typename T> struct Eigensystem {
 /// Computes the eigenvalues of a self-adjoint matrix, reading its lower triangle; false if the
 /// algorithm fails.
 template <typename T>
-bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, Signs signs,
+bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, SignConvention signs,
                       Eigensystem<T> &result);
 
 /// Computes those of any square matrix, by the complex algorithm.
 template <typename T>
-bool solveGeneral(const Columns<T> &matrix, bool hasVectors, Signs signs,
+bool solveGeneral(const Columns<T> &matrix, bool hasVectors, SignConvention signs,
                   Eigensystem<ComplexOf<T>> &result);
 
 enum class SingularVectors : uint8_t { None, Thin, Full };
@@ -40,6 +40,7 @@ template <typename T> struct SingularSystem {
 /// Computes the singular values of a non-empty, finite matrix, and as many vectors as there are
 /// values (`Thin`), or as many as make square matrices.
 template <typename T>
-SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vectors, Signs signs);
+SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vectors,
+                                SignConvention signs);
 
 } // namespace treadle

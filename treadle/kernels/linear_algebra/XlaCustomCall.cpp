@@ -18,7 +18,7 @@ using namespace lapack;
 struct CallState {
   const Routine *routine;
   bool isComplex;
-  Options options;
+  LapackOptions options;
   std::vector<DType> types;
   std::vector<PartialShape> shapes;
 
@@ -55,7 +55,7 @@ void writeAs(Tensor &t, int64_t i, const Columns<From> &value) {
   }
 }
 
-template <typename W> void write(Tensor &t, int64_t i, const Given<W> &value) {
+template <typename W> void write(Tensor &t, int64_t i, const LapackResult<W> &value) {
   visitType(t.dtype(), TypeList<float, double, Complex64, Complex128, int32_t>(),
             [&]<typename T>() {
               if (value.isComplex)
@@ -68,8 +68,8 @@ template <typename W> void write(Tensor &t, int64_t i, const Given<W> &value) {
 /// Allocates the results, with the sizes of those of the first matrix; if there is no matrix, with
 /// the sizes that the node states.
 template <typename W>
-bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<Given<W>> &first,
-              std::vector<Tensor *> &out) {
+bool allocate(OpContext &ctx, const CallState &s, Dims batch,
+              const std::vector<LapackResult<W>> &first, std::vector<Tensor *> &out) {
   for (size_t k = 0; k < s.results().size(); ++k) {
     int64_t rank = innerRank(s.results()[k]);
     std::vector<int64_t> dims(batch.begin(), batch.end());
@@ -152,7 +152,8 @@ template <typename W> void runCall(OpContext &ctx) {
     return;
   }
   auto solve = [&](int64_t i) {
-    Call<W> call{s.options, first.dtype() == DType::Float32 || first.dtype() == DType::Complex64};
+    LapackCall<W> call{s.options,
+                       first.dtype() == DType::Float32 || first.dtype() == DType::Complex64};
     for (size_t k = 0; k < s.routine->operands.size(); ++k)
       if (s.routine->operands[k] != 'p')
         call.in.push_back(read<W>(ctx.input(static_cast<int>(k)), s.routine->operands[k], i));
@@ -164,11 +165,11 @@ template <typename W> void runCall(OpContext &ctx) {
       call.give(Columns<W>::Constant(1, 1, call.info));
     return std::move(call.out);
   };
-  auto give = [&](int64_t i, const std::vector<Given<W>> &results) {
+  auto give = [&](int64_t i, const std::vector<LapackResult<W>> &results) {
     for (size_t k = 0; k < out.size(); ++k)
       write(*out[k], i, results[k]);
   };
-  std::vector<Given<W>> results = solve(0);
+  std::vector<LapackResult<W>> results = solve(0);
   if (!allocate(ctx, s, batch, results, out))
     return;
   give(0, results);
@@ -180,8 +181,8 @@ template <typename W> void runCall(OpContext &ctx) {
 }
 
 /// Parses `uplo=76;mode=83` to numbers by name.
-Options parseOptions(std::string_view text) {
-  Options options;
+LapackOptions parseOptions(std::string_view text) {
+  LapackOptions options;
   while (!text.empty()) {
     std::string_view item = text.substr(0, text.find(';'));
     text.remove_prefix(std::min(text.size(), item.size() + 1));

@@ -1,8 +1,8 @@
 // Optionals: wrapping and unwrapping tensors, and arithmetic.
 #include "treadle/kernels/lists/Optional.h"
 
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/lists/TensorList.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -18,7 +18,7 @@ AttrMap shapes(std::vector<PartialShape> list) {
   return attrs;
 }
 
-TEST(Optional, givesWhatItWasMadeOf) {
+TEST(Optional, returnsItsComponents) {
   Tensor a = vec<float>({1, 2}), b = scalar<int32_t>(3);
   Tensor optional = optionalOf({a, b});
   EXPECT_TRUE(run1("OptionalHasValue", {optional}, DType::Bool).scalarValue<bool>());
@@ -45,7 +45,7 @@ TEST(Optional, componentsMustBeAsAsked) {
             "InvalidArgumentError");
 }
 
-TEST(Optional, sumsAndZerosAreThoseOfTheComponents) {
+TEST(Optional, addsAndZerosComponents) {
   Tensor a = optionalOf({vec<float>({1, 2})}), b = optionalOf({vec<float>({10, 20})});
   auto sum = addVariantTensors(a, b);
   ASSERT_TRUE(sum) << sum.error().message;

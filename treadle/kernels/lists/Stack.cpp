@@ -1,7 +1,7 @@
 // Stacks, which keep values of v1 loops for their gradients: StackV2 and its predecessors.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Handles.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <mutex>
 #include <vector>
@@ -38,7 +38,7 @@ public:
     return value;
   }
   void close() {
-    KeptVector<Tensor> old(share); // freed after unlocking
+    BudgetedVector<Tensor> old(share); // freed after unlocking
     std::lock_guard lock(mutex);
     isClosed = true;
     old.swap(values);
@@ -48,7 +48,7 @@ private:
   static Error closedError() { return invalidArgument("the stack was closed already"); }
   const MemoryShare share;
   std::mutex mutex;
-  KeptVector<Tensor> values{share};
+  BudgetedVector<Tensor> values{share};
   const int64_t limit; // negative: unlimited
   bool isClosed = false;
 };

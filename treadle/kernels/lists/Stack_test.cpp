@@ -1,5 +1,5 @@
 // Stacks: last in, first out, within bounds, until they are closed.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -45,7 +45,7 @@ TEST(Stack, holdsOneDType) {
   EXPECT_EQ(popError(stack, DType::Int32).substr(0, 20), "InvalidArgumentError");
 }
 
-TEST(Stack, isOfNoUseOnceItIsClosed) {
+TEST(Stack, closedStackRejectsAccesses) {
   Tensor stack = stackOf(-1);
   push(stack, scalar(1.0f));
   EXPECT_EQ(errorOf("StackCloseV2", {stack}), "");

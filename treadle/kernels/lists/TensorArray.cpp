@@ -28,14 +28,14 @@ bool TensorArray::isDynamic() const {
   return traits.isDynamic;
 }
 
-Expected<int64_t> TensorArray::joinedSize() const {
+Expected<int64_t> TensorArray::concatenatedSize() const {
   std::lock_guard lock(mutex);
   if (isClosed)
     return Unexpected(closedError());
   return isGradient ? splitSize : static_cast<int64_t>(elements.size());
 }
 
-void TensorArray::markSplit(int64_t size) {
+void TensorArray::recordSplit(int64_t size) {
   std::lock_guard lock(mutex);
   if (!isGradient)
     splitSize = size;
@@ -63,7 +63,7 @@ std::optional<Error> TensorArray::checkWrite(int64_t index, const Tensor &value)
                            traits.elementShape.text());
   if (index >= size)
     elements.resize(index + 1);
-  const Element &element = elements[index];
+  const TensorArrayElement &element = elements[index];
   if (element.isRead)
     return invalidArgument("cannot write to index ", index, ": it was read already");
   if (element.isWritten && !traits.sumsWrites)
@@ -72,12 +72,12 @@ std::optional<Error> TensorArray::checkWrite(int64_t index, const Tensor &value)
 }
 
 std::optional<Error> TensorArray::add(int64_t index, Tensor value) {
-  Element &element = elements[index];
+  TensorArrayElement &element = elements[index];
   if (!element.shape.accepts(value.dims()))
     return invalidArgument("cannot add ", tensorTypeText(value), " to index ", index,
                            ", which has the shape ", element.shape.text());
   if (element.value) {
-    wasSummed = true;
+    hasSummedWrites = true;
     Expected<Tensor> sum = addTensors(std::move(element.value), value);
     if (!sum)
       return std::move(sum.error());
@@ -93,7 +93,7 @@ std::optional<Error> TensorArray::write(int64_t index, Tensor value) {
     return error;
   if (traits.hasIdenticalShapes && !traits.elementShape.isFullyKnown())
     traits.elementShape = shapeOf(value);
-  Element &element = elements[index];
+  TensorArrayElement &element = elements[index];
   if (element.isWritten)
     return add(index, std::move(value));
   element.shape = shapeOf(value);
@@ -102,7 +102,7 @@ std::optional<Error> TensorArray::write(int64_t index, Tensor value) {
   return std::nullopt;
 }
 
-std::optional<Error> TensorArray::stateShape(const PartialShape &shape) {
+std::optional<Error> TensorArray::setElementShape(const PartialShape &shape) {
   std::lock_guard lock(mutex);
   auto merged = mergedShapes(traits.elementShape, shape);
   if (!merged)
@@ -121,7 +121,7 @@ Expected<Tensor> TensorArray::read(int64_t index) {
   if (index < 0 || index >= static_cast<int64_t>(elements.size()))
     return Unexpected(invalidArgument("cannot read index ", index, " of a tensor array of size ",
                                       elements.size()));
-  Element &element = elements[index];
+  TensorArrayElement &element = elements[index];
   if (!element.isWritten && !traits.elementShape.isFullyKnown())
     return Unexpected(invalidArgument(
         "cannot read index ", index, ": it was never written, and the shape of zeros for it, ",
@@ -146,7 +146,7 @@ Expected<Tensor> TensorArray::read(int64_t index) {
 }
 
 void TensorArray::close() {
-  KeptVector<Element> old(share); // freed after unlocking
+  BudgetedVector<TensorArrayElement> old(share); // freed after unlocking
   std::vector<std::pair<std::string, Ref<TensorArray>>> oldGradients;
   std::lock_guard lock(mutex);
   isClosed = true;
@@ -181,7 +181,7 @@ Expected<Ref<TensorArray>> TensorArray::gradient(const std::string &source, Dims
   for (const auto &[name, array] : gradients)
     if (name == source)
       return array;
-  if (wasSummed)
+  if (hasSummedWrites)
     return Unexpected(invalidArgument(
         "the tensor array has no gradient: some of its elements were written more than once"));
   traits.isDynamic = false;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/ElementShapes.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 #include "treadle/tensor/Resource.h"
 
 #include <mutex>
@@ -37,14 +37,14 @@ public:
   bool isDynamic() const;
   /// Returns the number of elements that Concat and Pack join: all, but in an array of gradients
   /// those that the array's own value was split into.
-  Expected<int64_t> joinedSize() const;
+  Expected<int64_t> concatenatedSize() const;
   /// Records that a value was split into this many elements.
-  void markSplit(int64_t size);
+  void recordSplit(int64_t size);
 
   std::optional<Error> write(int64_t index, Tensor value);
   Expected<Tensor> read(int64_t index);
   /// Sets the shape of the elements; returns an error if it contradicts what is known.
-  std::optional<Error> stateShape(const PartialShape &shape);
+  std::optional<Error> setElementShape(const PartialShape &shape);
 
   /// Returns the array of gradients of that name, created on first use: of the same size, with
   /// elements of this array's shapes with `prepended` before them. Fixes this array's size.
@@ -54,7 +54,7 @@ public:
   void close();
 
 private:
-  struct Element {
+  struct TensorArrayElement {
     Tensor value;       // empty although written: zeros of that shape
     PartialShape shape; // known once written
     bool isWritten = false, isRead = false, isCleared = false;
@@ -67,12 +67,12 @@ private:
   const MemoryShare share;
   mutable std::mutex mutex;
   TensorArrayTraits traits;
-  KeptVector<Element> elements;
+  BudgetedVector<TensorArrayElement> elements;
   std::vector<std::pair<std::string, Ref<TensorArray>>> gradients;
   int64_t splitSize = 0;
   bool isGradient = false;
   bool isClosed = false;
-  bool wasSummed = false; // no gradient is possible then
+  bool hasSummedWrites = false; // no gradient is possible then
 };
 
 /// Upper limit for the number of elements of an array.

@@ -176,7 +176,7 @@ bool readAll(OpContext &ctx, TensorArray &array, std::span<const int64_t> indice
 }
 
 /// Outputs an empty tensor with rows of the op's shape, which must be known.
-void setNothing(OpContext &ctx) {
+void outputEmpty(OpContext &ctx) {
   const auto &state = ctx.state<OpState>();
   if (!state.shape.isFullyKnown())
     return ctx.fail(invalidArgument("there are no elements, and their shape ", state.shape.text(),
@@ -187,10 +187,10 @@ void setNothing(OpContext &ctx) {
 
 void gatherAt(OpContext &ctx, TensorArray &array, std::span<const int64_t> indices) {
   const auto &state = ctx.state<OpState>();
-  if (!check(ctx, array.stateShape(state.shape)))
+  if (!check(ctx, array.setElementShape(state.shape)))
     return;
   if (indices.empty())
-    return setNothing(ctx);
+    return outputEmpty(ctx);
   std::vector<Tensor> elements;
   if (!readAll(ctx, array, indices, elements))
     return;
@@ -211,7 +211,7 @@ void gather(OpContext &ctx) {
 
 /// Returns the indices of all joined elements, in order: 0, 1, ...
 std::optional<std::vector<int64_t>> allIndices(OpContext &ctx, const TensorArray &array) {
-  auto size = ctx.check(array.joinedSize());
+  auto size = ctx.check(array.concatenatedSize());
   if (!size)
     return std::nullopt;
   std::vector<int64_t> indices(*size);
@@ -252,14 +252,14 @@ void unpack(OpContext &ctx) {
   int64_t rows = value.rank() && array->isDynamic() ? std::max(size, value.dim(0)) : size;
   std::vector<int64_t> indices(rows);
   std::iota(indices.begin(), indices.end(), 0);
-  array->markSplit(rows);
+  array->recordSplit(rows);
   scatterAt(ctx, *array, indices, value);
 }
 
 // --- rows of different lengths -----------------------------------------------------------------
 
 /// Returns the dimensions of the concatenation of all elements; nullopt after failing the op.
-std::optional<DimVector> joinedDims(OpContext &ctx, std::span<const Tensor> elements) {
+std::optional<DimVector> concatenatedDims(OpContext &ctx, std::span<const Tensor> elements) {
   const PartialShape &expected = ctx.state<OpState>().shape;
   DimVector dims(elements[0].dims());
   for (int64_t i = 0; const Tensor &element : elements) {
@@ -291,8 +291,8 @@ void concat(OpContext &ctx) {
   auto count = static_cast<int64_t>(elements.size());
   Tensor *lengths = TREADLE_OR_RETURN(ctx.allocateOutput(1, DType::Int64, {count}));
   if (elements.empty())
-    return setNothing(ctx);
-  auto dims = joinedDims(ctx, elements);
+    return outputEmpty(ctx);
+  auto dims = concatenatedDims(ctx, elements);
   DType dtype = ctx.state<OpState>().dtype;
   Tensor *out = TREADLE_OR_RETURN(dims ? ctx.allocateOutput(0, dtype, *dims) : nullptr);
   for (int64_t i = 0, offset = 0; i < count; ++i) {
@@ -335,7 +335,7 @@ void split(OpContext &ctx) {
   DimVector lengths = readIndices(ctx.input(2));
   if (!checkSplit(ctx, *array, value, lengths))
     return;
-  array->markSplit(static_cast<int64_t>(lengths.size()));
+  array->recordSplit(static_cast<int64_t>(lengths.size()));
   for (int64_t i = 0, row = 0; int64_t length : lengths) {
     if (!check(ctx, array->write(i++, rowsOf(value, row, length))))
       return;

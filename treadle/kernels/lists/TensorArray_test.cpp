@@ -1,5 +1,5 @@
 // Tensor arrays: what may be written and read, joining and splitting, and gradients.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -71,7 +71,7 @@ AttrMap with(std::string_view name, AttrValue value) {
 
 using Floats = std::vector<float>;
 
-TEST(TensorArray, keepsWhatIsWrittenUntilItIsRead) {
+TEST(TensorArray, clearsElementsAfterRead) {
   Array array(2);
   EXPECT_EQ(array.size(), 2);
   EXPECT_EQ(array.write(1, vec<float>({1, 2})), "");
@@ -80,7 +80,7 @@ TEST(TensorArray, keepsWhatIsWrittenUntilItIsRead) {
                                 "after the first time; set clear_after_read to false to keep it");
 }
 
-TEST(TensorArray, refusesWhatItsRulesForbid) {
+TEST(TensorArray, rejectsInvalidAccesses) {
   Array array(2, with("element_shape", PartialShape::ranked({-1})));
   EXPECT_EQ(array.write(0, vec<float>({1})), "");
   EXPECT_EQ(array.write(0, vec<float>({1})),
@@ -100,14 +100,14 @@ TEST(TensorArray, refusesWhatItsRulesForbid) {
             "InvalidArgumentError");
 }
 
-TEST(TensorArray, growsWhereItMay) {
+TEST(TensorArray, growsIfDynamic) {
   Array array(0, with("dynamic_size", true));
   EXPECT_EQ(array.write(3, scalar(1.0f)), "");
   EXPECT_EQ(array.size(), 4);
   EXPECT_EQ(array.write(INT32_MAX, scalar(1.0f)).substr(0, 22), "ResourceExhaustedError");
 }
 
-TEST(TensorArray, hasOneShapeWhereItIsSaidTo) {
+TEST(TensorArray, identicalShapesAreEnforced) {
   Array array(2, with("identical_element_shapes", true));
   EXPECT_EQ(array.write(0, vec<float>({1, 2})), "");
   EXPECT_NE(array.write(1, vec<float>({1})), "");
@@ -125,7 +125,7 @@ TEST(TensorArray, scattersAndGathersRows) {
   EXPECT_NE(Array(3).scatter({}, scalar(1.0f)), "");
 }
 
-TEST(TensorArray, gathersNothingOnlyOfAKnownShape) {
+TEST(TensorArray, emptyGatherNeedsKnownShape) {
   AttrMap attrs = Array::dtype();
   std::vector<Tensor> inputs = {Array(0).handle, vec<int32_t>({}), scalar(0.0f)};
   EXPECT_EQ(errorClassOf("TensorArrayGatherV3", inputs, {DType::Float32}, attrs),
@@ -146,7 +146,7 @@ TEST(TensorArray, splitsAndJoins) {
     EXPECT_NE(Array(3).split(vec<float>({1, 2, 3}), lengths), "");
 }
 
-TEST(TensorArray, joinsOnlyWhatFits) {
+TEST(TensorArray, concatRejectsWrongShapes) {
   Array scalars(1), differing(2);
   EXPECT_EQ(scalars.write(0, scalar(1.0f)), "");
   differing.write(0, tensor<float>({1, 2}, {1, 2}));
@@ -189,7 +189,7 @@ TEST(TensorArray, gradientsWithAPrefixHaveMoreDimensions) {
   EXPECT_EQ(dimsText(gradient.read(0).dims()), "[3,2]");
 }
 
-TEST(TensorArray, isOfNoUseOnceItIsClosed) {
+TEST(TensorArray, closedArrayRejectsAccesses) {
   Array array(1);
   EXPECT_EQ(errorOf("TensorArrayCloseV3", {array.handle}), "");
   EXPECT_EQ(array.readError(0), "InvalidArgumentError: the tensor array was closed already");

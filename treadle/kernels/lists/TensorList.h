@@ -3,7 +3,7 @@
 
 #include "treadle/kernels/ElementShapes.h"
 #include "treadle/kernels/Variants.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <vector>
 
@@ -25,7 +25,7 @@ public:
   PartialShape elementShape;
   int64_t maxElements = -1; // -1: unlimited
   const MemoryShare share;
-  KeptVector<Tensor> elements{share};
+  BudgetedVector<Tensor> elements{share};
 };
 
 /// Return a list of zeros, and the elementwise sum of two lists.

@@ -1,7 +1,7 @@
 // Tensor lists: single elements, whole lists, and immutability of shared lists.
 #include "treadle/kernels/lists/TensorList.h"
 
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -102,7 +102,7 @@ TEST(TensorList, errorsOfElements) {
   EXPECT_EQ(failure("TensorListReserve", {any(), scalar<int32_t>(-1)}, DType::Variant), invalid);
 }
 
-TEST(TensorList, growsWhereToldTo) {
+TEST(TensorList, growsOnRequest) {
   AttrMap grows;
   grows.set("resize_if_index_out_of_bounds", true);
   Tensor list = run1("TensorListSetItem", {emptyList(any()), scalar<int32_t>(2), scalar<float>(7)},
@@ -135,7 +135,7 @@ TEST(TensorList, stackAndBack) {
   EXPECT_EQ(values<float>(whole), (Floats{0, 1, 2, 3, 4, 5}));
 }
 
-TEST(TensorList, stackOfWhatWasNeverSet) {
+TEST(TensorList, stackOfUnsetElements) {
   EXPECT_EQ(values<float>(stacked(reserved(vec<int32_t>({2}), 2))), (Floats{0, 0, 0, 0}));
   Tensor one =
       run1("TensorListSetItem", {reserved(any(), 2), scalar<int32_t>(1), vec<float>({5, 6})},
@@ -192,7 +192,7 @@ TEST(TensorList, splitAndConcat) {
             invalid);
 }
 
-TEST(TensorList, concatOfWhatWasNeverSet) {
+TEST(TensorList, concatOfUnsetElements) {
   Tensor list =
       run1("TensorListSetItem", {reserved(any(), 2), scalar<int32_t>(0), vec<float>({5, 6})},
            DType::Variant, floats());

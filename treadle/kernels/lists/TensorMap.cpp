@@ -13,7 +13,7 @@ template <typename T> void append(std::string &to, const T &value) {
 }
 
 /// Returns a string that is equal only for tensors of the same dtype, shape and elements.
-std::string identityOf(const Tensor &key) {
+std::string keyBytes(const Tensor &key) {
   std::string text(1, static_cast<char>(key.dtype()));
   append(text, key.rank());
   for (int64_t dim : key.dims())
@@ -33,28 +33,28 @@ Ref<TensorMapObject> TensorMapObject::copy() const {
   auto made = makeRef<TensorMapObject>();
   made->entries = entries;
   for (const auto &[identity, place] : places)
-    made->places.emplace(KeptString(identity, made->share), place);
+    made->places.emplace(BudgetedString(identity, made->share), place);
   return made;
 }
 
 const TensorMapObject::Entry *TensorMapObject::find(const Tensor &key) const {
-  auto place = places.find(std::string_view(identityOf(key)));
+  auto place = places.find(std::string_view(keyBytes(key)));
   return place == places.end() ? nullptr : &entries[place->second];
 }
 
 void TensorMapObject::insert(const Tensor &key, Tensor value) {
-  std::string identity = identityOf(key);
+  std::string identity = keyBytes(key);
   if (auto place = places.find(std::string_view(identity)); place != places.end()) {
     entries[place->second].value = std::move(value);
     return;
   }
   entries.push_back({key, std::move(value)});
-  doOrUndo([&] { places.emplace(KeptString(identity, share), entries.size() - 1); },
-           [this] { entries.pop_back(); });
+  callOrUndo([&] { places.emplace(BudgetedString(identity, share), entries.size() - 1); },
+             [this] { entries.pop_back(); });
 }
 
 bool TensorMapObject::erase(const Tensor &key) {
-  auto place = places.find(std::string_view(identityOf(key)));
+  auto place = places.find(std::string_view(keyBytes(key)));
   if (place == places.end())
     return false;
   size_t gone = place->second;

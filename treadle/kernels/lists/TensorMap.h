@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/kernels/Variants.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <string>
 #include <unordered_map>
@@ -22,7 +22,7 @@ public:
   };
 
   Ref<TensorMapObject> copy() const;
-  const KeptVector<Entry> &all() const { return entries; }
+  const BudgetedVector<Entry> &all() const { return entries; }
   /// Returns null if there is none.
   const Entry *find(const Tensor &key) const;
   void insert(const Tensor &key, Tensor value);
@@ -33,10 +33,10 @@ private:
     using is_transparent = void;
   };
   const MemoryShare share;
-  KeptVector<Entry> entries{share};
+  BudgetedVector<Entry> entries{share};
   /// Keyed by the key's dtype, shape and elements.
-  std::unordered_map<KeptString, size_t, Hash, std::equal_to<>,
-                     KeptAllocator<std::pair<const KeptString, size_t>>>
+  std::unordered_map<BudgetedString, size_t, Hash, std::equal_to<>,
+                     BudgetedAllocator<std::pair<const BudgetedString, size_t>>>
       places{share};
 };
 

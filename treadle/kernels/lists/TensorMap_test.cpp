@@ -1,5 +1,5 @@
 // Tests of tensor maps and of composite tensors in variants.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

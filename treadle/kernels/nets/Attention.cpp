@@ -34,7 +34,7 @@ constexpr int64_t blockQueries = 64, blockKeys = 512;
 /// The sizes of query [..., queries, width], key [..., keys, width] and value [..., keys,
 /// valueWidth], and the strides of a mask that is added to the scores [..., queries, keys] and may
 /// be broadcast.
-struct Shape {
+struct AttentionSizes {
   int64_t batch = 1, queries = 0, keys = 0, width = 0, valueWidth = 0;
   std::vector<int64_t> maskAt; // offset of each batch's mask; empty without a mask
   int64_t maskRow = 0, maskColumn = 0;
@@ -47,7 +47,7 @@ bool havePrefix(const Tensor &t, const Tensor &query) {
 }
 
 /// Returns false if the mask would broadcast the scores to a larger shape.
-bool readMask(const Tensor &query, const Tensor &mask, Shape &shape) {
+bool readMask(const Tensor &query, const Tensor &mask, AttentionSizes &shape) {
   DimVector scores(query.dims());
   scores[scores.size() - 1] = shape.keys;
   auto rank = static_cast<int64_t>(scores.size()), missing = rank - mask.rank();
@@ -76,13 +76,13 @@ bool readMask(const Tensor &query, const Tensor &mask, Shape &shape) {
 
 /// Returns the sizes of query, key and value (inputs 0 to 2) and of a mask, which may be null;
 /// nullopt if they don't match, or if batches or scores would be broadcast.
-std::optional<Shape> shapeOf(OpContext &ctx, const Tensor *mask) {
+std::optional<AttentionSizes> shapeOf(OpContext &ctx, const Tensor *mask) {
   const Tensor &query = ctx.input(0), &key = ctx.input(1), &value = ctx.input(2);
   int rank = query.rank();
   if (rank < 2 || !havePrefix(key, query) || !havePrefix(value, query) ||
       query.dim(rank - 1) != key.dim(rank - 1) || key.dim(rank - 2) != value.dim(rank - 2))
     return std::nullopt;
-  Shape shape;
+  AttentionSizes shape;
   for (int d = 0; d < rank - 2; ++d)
     shape.batch *= query.dim(d);
   shape.queries = query.dim(rank - 2);
@@ -102,19 +102,19 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a
 
 /// A block of the scores of one batch: `count` keys from `key` on for `rows` queries from `query`
 /// on.
-struct Block {
+struct ScoreBlock {
   int64_t query, rows, key, count;
 
   /// Number of the block's keys that query `row` attends to.
-  int64_t seen(bool isCausal, int64_t row) const {
+  int64_t visibleKeys(bool isCausal, int64_t row) const {
     return isCausal ? std::clamp<int64_t>(query + row + 1 - key, 0, count) : count;
   }
 };
 
 class Attention {
 public:
-  Attention(const Shape &shape, const AttentionState &state, const float *query, const float *key,
-            const float *value, const float *mask)
+  Attention(const AttentionSizes &shape, const AttentionState &state, const float *query,
+            const float *key, const float *value, const float *mask)
       : s(shape), state(state), query(query), key(key), value(value), mask(mask) {}
 
   /// Number of keys that the last of the queries up to `endQuery` attends to.
@@ -133,7 +133,7 @@ public:
   }
 
   /// Computes the scores of a block, row-major. The scores of masked keys are unspecified.
-  void score(int64_t batch, const Block &block, float *scores) const {
+  void score(int64_t batch, const ScoreBlock &block, float *scores) const {
     multiply(block.rows, block.count, s.width, {queryAt(batch, block.query), s.width},
              {keyAt(batch, block.key), s.width, /*isTransposed=*/true}, false, scores);
     for (int64_t i = 0; i < block.rows * block.count; ++i)
@@ -143,11 +143,11 @@ public:
         addMask(batch, block, r, scores + r * block.count);
   }
 
-  const Shape &s;
+  const AttentionSizes &s;
   const AttentionState &state;
 
 private:
-  void addMask(int64_t batch, const Block &block, int64_t r, float *row) const {
+  void addMask(int64_t batch, const ScoreBlock &block, int64_t r, float *row) const {
     const float *from = mask + s.maskAt[static_cast<size_t>(batch)] +
                         (block.query + r) * s.maskRow + block.key * s.maskColumn;
     if (s.maskColumn)
@@ -165,9 +165,9 @@ private:
 
 /// Computes the result for some queries of one batch, one block of keys after another (online
 /// softmax): keeps the largest score so far and the sum of the exponentials for each row.
-class Rows {
+class OnlineSoftmax {
 public:
-  Rows(const Attention &attention, int64_t batch, int64_t query, int64_t rows, float *out)
+  OnlineSoftmax(const Attention &attention, int64_t batch, int64_t query, int64_t rows, float *out)
       : a(attention), batch(batch), query(query), rows(rows), out(out),
         scores(static_cast<size_t>(rows * std::min(blockKeys, attention.s.keys))) {
     std::fill_n(largest, rows, -std::numeric_limits<float>::infinity());
@@ -190,24 +190,24 @@ public:
   }
 
 private:
-  void add(const Block &block) {
+  void add(const ScoreBlock &block) {
     a.score(batch, block, scores.data());
     for (int64_t r = 0; r < rows; ++r)
       exponentiate(block, r);
-    const Shape &s = a.s;
+    const AttentionSizes &s = a.s;
     multiply(rows, s.valueWidth, block.count, {scores.data(), block.count},
              {a.valueAt(batch, block.key), s.valueWidth}, block.key > 0, out);
   }
 
-  void exponentiate(const Block &block, int64_t r) {
+  void exponentiate(const ScoreBlock &block, int64_t r) {
     float *row = scores.data() + r * block.count;
-    int64_t seen = block.seen(a.state.isCausal, r);
-    std::fill(row + seen, row + block.count, 0.0F);
+    int64_t visibleKeys = block.visibleKeys(a.state.isCausal, r);
+    std::fill(row + visibleKeys, row + block.count, 0.0F);
     float before = largest[r];
-    largest[r] = std::max(before, largestOf(row, seen));
+    largest[r] = std::max(before, largestOf(row, visibleKeys));
     // If all scores are -infinity, so is each of them, and the previous sum is zero.
     float shift = largest[r] == -std::numeric_limits<float>::infinity() ? 0 : largest[r];
-    float added = expAndSum(row, shift, row, seen);
+    float added = expAndSum(row, shift, row, visibleKeys);
     if (block.key > 0 && before != largest[r]) {
       float factor = std::exp(before - shift);
       sum[r] *= factor;
@@ -271,7 +271,7 @@ std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
 }
 
 /// Runs the ops that this op replaces, one by one: they broadcast, and report the errors.
-void runApart(OpContext &ctx, const AttentionState &state) {
+void runUnfused(OpContext &ctx, const AttentionState &state) {
   AttrMap turnsKey;
   turnsKey.set("adj_y", true);
   Tensor scores = runOne(ctx, "BatchMatMulV2", {ctx.input(0), ctx.input(1)}, turnsKey);
@@ -299,10 +299,10 @@ void failShapes(OpContext &ctx) {
 
 void runAttention(OpContext &ctx) {
   const Tensor *mask = maskOf(ctx, 3);
-  std::optional<Shape> shape = shapeOf(ctx, mask);
+  std::optional<AttentionSizes> shape = shapeOf(ctx, mask);
   const auto &state = ctx.state<AttentionState>();
   if (!shape)
-    return state.isCausal ? failShapes(ctx) : runApart(ctx, state);
+    return state.isCausal ? failShapes(ctx) : runUnfused(ctx, state);
   DimVector dims(ctx.input(0).dims());
   dims[dims.size() - 1] = shape->valueWidth;
   Tensor *out = ctx.allocateOutput(0, DType::Float32, dims);
@@ -320,7 +320,7 @@ void runAttention(OpContext &ctx) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t batch = i / perBatch, query = i % perBatch * blockQueries,
               rows = std::min(blockQueries, queries - query), row = batch * queries + query;
-      Rows(attention, batch, query, rows, out->data<float>() + row * width)
+      OnlineSoftmax(attention, batch, query, rows, out->data<float>() + row * width)
           .run(logSums->data<float>() + row);
     }
   });
@@ -330,13 +330,13 @@ void runAttention(OpContext &ctx) {
 
 /// The gradient, with the probabilities p = exp(scores - logSums): dv = p' g; ds = p * (g v' -
 /// sum(g * out)) * scale; dq = ds k; dk = ds' q.
-struct Gradient {
+struct AttentionGradient {
   const Attention &a;
   const float *out, *logSums, *grad;
   float *query, *key, *value; // their gradients
 
-  void ofBatch(int64_t batch) const {
-    const Shape &s = a.s;
+  void computeBatch(int64_t batch) const {
+    const AttentionSizes &s = a.s;
     std::fill_n(query + batch * s.queries * s.width, s.queries * s.width, 0.0F);
     std::fill_n(key + batch * s.keys * s.width, s.keys * s.width, 0.0F);
     std::fill_n(value + batch * s.keys * s.valueWidth, s.keys * s.valueWidth, 0.0F);
@@ -345,19 +345,19 @@ struct Gradient {
     for (int64_t q = 0; q < s.queries; q += blockQueries) {
       int64_t rows = std::min(blockQueries, s.queries - q), end = a.keysFor(q + rows);
       for (int64_t k = 0; k < end; k += blockKeys)
-        ofBlock(batch, {q, rows, k, std::min(blockKeys, end - k)}, p.data(), ds.data());
+        computeBlock(batch, {q, rows, k, std::min(blockKeys, end - k)}, p.data(), ds.data());
     }
   }
 
-  void ofBlock(int64_t batch, const Block &block, float *p, float *ds) const {
-    const Shape &s = a.s;
+  void computeBlock(int64_t batch, const ScoreBlock &block, float *p, float *ds) const {
+    const AttentionSizes &s = a.s;
     const int64_t row = batch * s.queries + block.query, keyRow = batch * s.keys + block.key;
     const float *g = grad + row * s.valueWidth;
     a.score(batch, block, p);
     multiply(block.rows, block.count, s.valueWidth, {g, s.valueWidth},
              {a.valueAt(batch, block.key), s.valueWidth, true}, false, ds);
     for (int64_t r = 0; r < block.rows; ++r)
-      ofRow(block, r, row + r, p + r * block.count, ds + r * block.count);
+      computeRowGradient(block, r, row + r, p + r * block.count, ds + r * block.count);
     multiply(block.count, s.valueWidth, block.rows, {p, block.count, true}, {g, s.valueWidth}, true,
              value + keyRow * s.valueWidth);
     multiply(block.rows, s.width, block.count, {ds, block.count},
@@ -367,24 +367,25 @@ struct Gradient {
   }
 
   /// Converts scores to probabilities, and the gradient of the probabilities to that of the scores.
-  void ofRow(const Block &block, int64_t r, int64_t row, float *p, float *ds) const {
-    int64_t seen = block.seen(a.state.isCausal, r), width = a.s.valueWidth;
-    std::fill(p + seen, p + block.count, 0.0F);
-    std::fill(ds + seen, ds + block.count, 0.0F);
+  void computeRowGradient(const ScoreBlock &block, int64_t r, int64_t row, float *p,
+                          float *ds) const {
+    int64_t visibleKeys = block.visibleKeys(a.state.isCausal, r), width = a.s.valueWidth;
+    std::fill(p + visibleKeys, p + block.count, 0.0F);
+    std::fill(ds + visibleKeys, ds + block.count, 0.0F);
     if (a.state.zeroIfMasked && logSums[row] == -INFINITY) {
-      std::fill(p, p + seen, 0.0F);
-      std::fill(ds, ds + seen, 0.0F);
+      std::fill(p, p + visibleKeys, 0.0F);
+      std::fill(ds, ds + visibleKeys, 0.0F);
       return;
     }
-    expAndSum(p, logSums[row], p, seen);
+    expAndSum(p, logSums[row], p, visibleKeys);
     float inner =
         std::inner_product(out + row * width, out + (row + 1) * width, grad + row * width, 0.0F);
-    for (int64_t i = 0; i < seen; ++i)
+    for (int64_t i = 0; i < visibleKeys; ++i)
       ds[i] = p[i] * (ds[i] - inner) * a.state.scale;
   }
 };
 
-bool checkFlow(OpContext &ctx, const Shape &shape) {
+bool checkGradients(OpContext &ctx, const AttentionSizes &shape) {
   const Tensor &out = ctx.input(3), &logSums = ctx.input(4), &grad = ctx.input(5);
   DimVector dims(ctx.input(0).dims());
   dims[dims.size() - 1] = shape.valueWidth;
@@ -400,32 +401,32 @@ bool checkFlow(OpContext &ctx, const Shape &shape) {
 
 void runAttentionGrad(OpContext &ctx) {
   const Tensor *mask = maskOf(ctx, 6);
-  std::optional<Shape> shape = shapeOf(ctx, mask);
+  std::optional<AttentionSizes> shape = shapeOf(ctx, mask);
   if (!shape)
     return failShapes(ctx);
-  if (!checkFlow(ctx, *shape))
+  if (!checkGradients(ctx, *shape))
     return;
-  Tensor *flows[3];
+  Tensor *gradientOutputs[3];
   for (int i = 0; i < 3; ++i) {
-    flows[i] = ctx.allocateOutput(i, DType::Float32, ctx.input(i).dims());
-    if (!flows[i])
+    gradientOutputs[i] = ctx.allocateOutput(i, DType::Float32, ctx.input(i).dims());
+    if (!gradientOutputs[i])
       return;
   }
   Attention attention(*shape, ctx.state<AttentionState>(), ctx.input(0).data<float>(),
                       ctx.input(1).data<float>(), ctx.input(2).data<float>(), floatsOf(mask));
-  Gradient gradient{attention,
-                    ctx.input(3).data<float>(),
-                    ctx.input(4).data<float>(),
-                    ctx.input(5).data<float>(),
-                    flows[0]->data<float>(),
-                    flows[1]->data<float>(),
-                    flows[2]->data<float>()};
+  AttentionGradient gradient{attention,
+                             ctx.input(3).data<float>(),
+                             ctx.input(4).data<float>(),
+                             ctx.input(5).data<float>(),
+                             gradientOutputs[0]->data<float>(),
+                             gradientOutputs[1]->data<float>(),
+                             gradientOutputs[2]->data<float>()};
   double cost =
       nsPerTileProduct * static_cast<double>(shape->queries) * static_cast<double>(shape->keys) *
       (3.0 * static_cast<double>(shape->width) + 2.0 * static_cast<double>(shape->valueWidth));
   ctx.parallelFor(shape->batch, cost, [&](int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch)
-      gradient.ofBatch(batch);
+      gradient.computeBatch(batch);
   });
 }
 

@@ -1,5 +1,5 @@
 // _Attention and its gradient against the ops that they replace.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -82,7 +82,7 @@ const Case cases[] = {
     {3, 5, 7, 4, 4, true, {3, 1, 7}},
 };
 
-TEST(Attention, GivesWhatTheOpsGiveApart) {
+TEST(Attention, EqualsTheSeparateOps) {
   for (const Case &c : cases) {
     SCOPED_TRACE(dimsText(c.query().dims()) + " with " + std::to_string(c.keys) + " keys");
     std::vector<Tensor> got = attend(c);
@@ -92,7 +92,7 @@ TEST(Attention, GivesWhatTheOpsGiveApart) {
 }
 
 // The gradient of sum(result * weights).
-TEST(Attention, GradientsAreThoseOfTheOpsApart) {
+TEST(Attention, GradientsEqualThoseOfTheSeparateOps) {
   for (const Case &c : cases) {
     SCOPED_TRACE(dimsText(c.query().dims()) + " with " + std::to_string(c.keys) + " keys");
     Tensor flow = waves({2, c.batch, c.queries, c.valueWidth}, 0.91F), p = c.probabilities();
@@ -121,7 +121,7 @@ TEST(Attention, GradientsAreThoseOfTheOpsApart) {
 
 // Like softmax: a row whose scores are all -infinity has no probabilities, and NaN spreads within a
 // row.
-TEST(Attention, NotANumberStaysInItsRow) {
+TEST(Attention, NaNStaysInItsRow) {
   Case c{1, 4, 3, 2, 2, false, {4, 3}};
   std::vector<Tensor> inputs = c.inputs();
   for (int64_t k = 0; k < 3; ++k)
@@ -133,7 +133,7 @@ TEST(Attention, NotANumberStaysInItsRow) {
 }
 
 // Like PyTorch's safe softmax: a row without keys yields zeros and has no gradient.
-TEST(Attention, RowsThatSeeNoKeyGiveZerosIfAsked) {
+TEST(Attention, RowsWithoutKeysYieldZerosOnRequest) {
   for (bool broadcasts : {false, true}) {
     Case c{1, 4, 600, 2, 2, false, {4, 600}};
     std::vector<Tensor> inputs = c.inputs();

@@ -101,7 +101,7 @@ struct BeamOptions {
 };
 
 /// Log probabilities of a prefix: ending in a blank, in its last label, in either.
-template <typename T> struct Chance {
+template <typename T> struct PrefixProbability {
   T total = logZero<T>, blank = logZero<T>, label = logZero<T>;
 };
 
@@ -109,7 +109,7 @@ template <typename T> struct Chance {
 template <typename T> struct Prefix {
   Prefix *parent;
   int64_t label;
-  Chance<T> before = {}, now = {};
+  PrefixProbability<T> before = {}, now = {};
   std::map<int64_t, Prefix *> children = {};
 
   bool isActive() const { return now.total != logZero<T>; }

@@ -19,7 +19,7 @@ namespace {
 enum class Cell : uint8_t { Lstm, Gru, Relu, Tanh };
 
 /// The attributes of a node.
-struct RnnKind {
+struct RnnConfig {
   Cell cell = Cell::Lstm;
   std::string inputMode;
   int64_t directions = 1;
@@ -32,7 +32,7 @@ struct RnnKind {
 
 /// The sizes of a network, and the offsets of its parameters in elements.
 struct RnnLayout {
-  RnnKind kind;
+  RnnConfig kind;
   int64_t layers, units, inputSize;
 
   int64_t parts() const { return layers * kind.directions; }
@@ -59,7 +59,7 @@ struct RnnLayout {
   int64_t count() const { return biasesAt(parts()); }
 };
 
-Expected<RnnLayout> makeLayout(const RnnKind &kind, int64_t layers, int64_t units,
+Expected<RnnLayout> makeLayout(const RnnConfig &kind, int64_t layers, int64_t units,
                                int64_t inputSize) {
   constexpr int64_t mostLayers = 4096, mostUnits = int64_t{1} << 20;
   if (layers < 1 || layers > mostLayers || units < 1 || units > mostUnits || inputSize < 1 ||
@@ -167,7 +167,7 @@ private:
 // --- CudnnRNN ----------------------------------------------------------------------------------
 
 struct RnnState {
-  RnnKind kind;
+  RnnConfig kind;
   DType dtype, computed;
 };
 
@@ -178,7 +178,7 @@ Expected<Tensor> castTo(Tensor x, DType dtype) {
 }
 
 /// Swaps time (or layers) and batch if the batch is outermost.
-Expected<Tensor> timeMajor(const Tensor &x, const RnnKind &kind) {
+Expected<Tensor> timeMajor(const Tensor &x, const RnnConfig &kind) {
   constexpr int64_t order[] = {1, 0, 2};
   return kind.isTimeMajor ? Expected<Tensor>(x) : rearrange::permuted(x, order);
 }
@@ -234,8 +234,8 @@ Expected<RnnInputs> readInputs(OpContext &ctx, const RnnState &s) {
   return in;
 }
 
-Expected<void> giveOutputs(OpContext &ctx, const RnnState &s, const RnnInputs &in,
-                           const Tensor &out) {
+Expected<void> setRnnOutputs(OpContext &ctx, const RnnState &s, const RnnInputs &in,
+                             const Tensor &out) {
   auto give = [&](int i, const Tensor &t) -> Expected<void> {
     ctx.setOutput(i, TREADLE_TRY(castTo(TREADLE_TRY(timeMajor(t, s.kind)), s.dtype)));
     return {};
@@ -263,7 +263,7 @@ Expected<void> computeRnn(OpContext &ctx, const RnnState &s) {
           .run(in.x.data<T>(), out.data<T>(), in.state.data<T>(),
                in.memory ? in.memory.data<T>() : nullptr);
   });
-  return giveOutputs(ctx, s, in, out);
+  return setRnnOutputs(ctx, s, in, out);
 }
 
 void runRnn(OpContext &ctx) {
@@ -271,8 +271,8 @@ void runRnn(OpContext &ctx) {
     ctx.fail(std::move(done.error()));
 }
 
-Expected<RnnKind> readKind(const BindContext &node) {
-  RnnKind kind;
+Expected<RnnConfig> readKind(const BindContext &node) {
+  RnnConfig kind;
   std::string mode = node.attrs.getOr("rnn_mode", std::string("lstm"));
   kind.cell = mode == "lstm"       ? Cell::Lstm
               : mode == "gru"      ? Cell::Gru
@@ -311,12 +311,12 @@ Expected<RnnLayout> describedLayout(OpContext &ctx) {
                                         i, " is ", tensorTypeText(ctx.input(i))));
     sizes[i] = *ctx.input(i).data<int32_t>();
   }
-  return makeLayout(ctx.state<RnnKind>(), sizes[0], sizes[1], sizes[2]);
+  return makeLayout(ctx.state<RnnConfig>(), sizes[0], sizes[1], sizes[2]);
 }
 
 void runSize(OpContext &ctx) {
   auto layout = TREADLE_OR_RETURN(ctx.check(describedLayout(ctx)));
-  DType dtype = ctx.state<RnnKind>().size;
+  DType dtype = ctx.state<RnnConfig>().size;
   if (Tensor *out = ctx.allocateOutput(0, dtype, {1})) {
     if (dtype == DType::Int64)
       *out->data<int64_t>() = layout.count();
@@ -326,13 +326,13 @@ void runSize(OpContext &ctx) {
 }
 
 /// A weight matrix or bias of the canonical form, and its offset.
-struct Piece {
+struct CanonicalParameter {
   int64_t at, rows, columns; // a bias has no columns
   int64_t count() const { return rows * std::max<int64_t>(columns, 1); }
 };
 
-std::vector<Piece> piecesOf(const RnnLayout &layout) {
-  std::vector<Piece> pieces;
+std::vector<CanonicalParameter> piecesOf(const RnnLayout &layout) {
+  std::vector<CanonicalParameter> pieces;
   int64_t gates = layout.kind.gates(), units = layout.units;
   for (int64_t p = 0; p < layout.parts(); ++p) {
     int64_t at = layout.weightsAt(p);
@@ -348,11 +348,11 @@ std::vector<Piece> piecesOf(const RnnLayout &layout) {
 
 /// Returns all weights, then all biases; nullopt, with ctx failed, unless there are `count` of
 /// them.
-std::optional<std::vector<Piece>> checkedPieces(OpContext &ctx, int count) {
+std::optional<std::vector<CanonicalParameter>> checkedPieces(OpContext &ctx, int count) {
   auto layout = ctx.check(describedLayout(ctx));
   if (!layout)
     return std::nullopt;
-  std::vector<Piece> pieces = piecesOf(*layout);
+  std::vector<CanonicalParameter> pieces = piecesOf(*layout);
   if (layout->skipsInput())
     ctx.fail(unimplemented("input_mode skip_input has no canonical parameters"));
   else if (std::ssize(pieces) != count)
@@ -369,7 +369,7 @@ void runToCanonical(OpContext &ctx) {
     return ctx.fail(invalidArgument("params are ", tensorTypeText(parameters), ", expected ", count,
                                     " elements"));
   for (size_t i = 0; i < pieces.size(); ++i) {
-    const Piece &piece = pieces[i];
+    const CanonicalParameter &piece = pieces[i];
     DimVector dims;
     dims.push(piece.rows);
     if (piece.columns)
@@ -387,7 +387,7 @@ void runFromCanonical(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, dtype, {pieces.back().at + pieces.back().count()});
   for (size_t i = 0; out && i < pieces.size(); ++i) {
     const Tensor &in = ctx.input(static_cast<int>(i) + 3);
-    const Piece &piece = pieces[i];
+    const CanonicalParameter &piece = pieces[i];
     if (in.count() != piece.count())
       return ctx.fail(invalidArgument(i < pieces.size() / 2 ? "weights[" : "biases[",
                                       i % (pieces.size() / 2), "] is ", tensorTypeText(in),
@@ -397,7 +397,7 @@ void runFromCanonical(OpContext &ctx) {
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindParameters(const BindContext &node) {
-  RnnKind kind = TREADLE_TRY(readKind(node));
+  RnnConfig kind = TREADLE_TRY(readKind(node));
   kind.size = node.outputTypes[0];
   return boundWith(fn, std::move(kind));
 }

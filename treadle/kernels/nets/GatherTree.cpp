@@ -8,7 +8,7 @@ namespace treadle {
 namespace {
 
 /// Ids, parents and results of shape [time, batch, beams].
-struct Tree {
+struct BeamTree {
   const int32_t *ids, *parents;
   int32_t *sequences;
   int64_t batch, beams;
@@ -18,7 +18,7 @@ struct Tree {
 
 /// Writes the sequence of `length` steps that ends in `beam`. Returns an invalid parent, or -1 if
 /// all are valid.
-int64_t follow(const Tree &tree, int64_t b, int64_t beam, int64_t length, int64_t &step) {
+int64_t follow(const BeamTree &tree, int64_t b, int64_t beam, int64_t length, int64_t &step) {
   int64_t from = beam;
   for (step = length - 1; step >= 0; --step) {
     if (from < 0 || from >= tree.beams)
@@ -30,7 +30,7 @@ int64_t follow(const Tree &tree, int64_t b, int64_t beam, int64_t length, int64_
 }
 
 /// Fills the sequence with end tokens after the first one.
-void endSequence(const Tree &tree, int64_t b, int64_t beam, int64_t length, int32_t end) {
+void endSequence(const BeamTree &tree, int64_t b, int64_t beam, int64_t length, int32_t end) {
   bool hasEnded = false;
   for (int64_t t = 0; t < length; ++t) {
     int32_t &id = tree.sequences[tree.at(t, b, beam)];
@@ -58,8 +58,8 @@ void gatherTree(OpContext &ctx) {
   int32_t end = *ctx.input(3).data<int32_t>();
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Int32, ids.dims()));
   std::fill_n(out->data<int32_t>(), out->count(), end);
-  Tree tree{ids.data<int32_t>(), parents.data<int32_t>(), out->data<int32_t>(), ids.dim(1),
-            ids.dim(2)};
+  BeamTree tree{ids.data<int32_t>(), parents.data<int32_t>(), out->data<int32_t>(), ids.dim(1),
+                ids.dim(2)};
   for (int64_t b = 0; b < tree.batch; ++b) {
     int64_t length = std::min<int64_t>(ids.dim(0), lengths.data<int32_t>()[b]);
     for (int64_t beam = 0; beam < tree.beams; ++beam) {

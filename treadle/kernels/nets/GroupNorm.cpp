@@ -21,7 +21,7 @@ struct Shape {
 };
 
 /// Number of positions that are summed in float before the sum is added to a double.
-constexpr int64_t positionsASum = 64;
+constexpr int64_t positionsPerSum = 64;
 
 /// For each of channels [begin, end) of one image, sums `term` of the elements over all positions.
 template <typename Term>
@@ -30,9 +30,9 @@ void addUp(const float *image, const Shape &s, int64_t begin, int64_t end, const
   const int64_t count = end - begin;
   std::vector<float> some(static_cast<size_t>(count));
   std::fill_n(sums, count, 0.0);
-  for (int64_t first = 0; first < s.positions; first += positionsASum) {
+  for (int64_t first = 0; first < s.positions; first += positionsPerSum) {
     std::ranges::fill(some, 0.0F);
-    for (int64_t p = first; p < std::min(first + positionsASum, s.positions); ++p) {
+    for (int64_t p = first; p < std::min(first + positionsPerSum, s.positions); ++p) {
       const float *x = image + p * s.channels + begin;
       for (int64_t c = 0; c < count; ++c)
         some[static_cast<size_t>(c)] += term(x[c], c);
@@ -42,14 +42,14 @@ void addUp(const float *image, const Shape &s, int64_t begin, int64_t end, const
   }
 }
 
-struct Arrays {
+struct GroupNormArrays {
   const float *x, *scale, *offset;
   float *y, *mean, *rstd;
 };
 
 /// Normalizes groups [begin, end) of image `n` in channels-last layout.
-void normaliseLast(const Arrays &a, const Shape &s, float epsilon, int64_t n, int64_t begin,
-                   int64_t end) {
+void normaliseLast(const GroupNormArrays &a, const Shape &s, float epsilon, int64_t n,
+                   int64_t begin, int64_t end) {
   const int64_t per = s.perGroup(), first = begin * per, count = (end - begin) * per;
   const float *image = a.x + n * s.positions * s.channels;
   const double elements = static_cast<double>(per * s.positions);
@@ -88,7 +88,7 @@ void normaliseLast(const Arrays &a, const Shape &s, float epsilon, int64_t n, in
 }
 
 /// Normalizes group `g` of image `n` in channels-first layout: one block of memory.
-void normaliseFirst(const Arrays &a, const Shape &s, float epsilon, int64_t n, int64_t g) {
+void normaliseFirst(const GroupNormArrays &a, const Shape &s, float epsilon, int64_t n, int64_t g) {
   using Block = Eigen::Map<const Eigen::Array<float, Eigen::Dynamic, 1>>;
   const int64_t per = s.perGroup(), at = (n * s.channels + g * per) * s.positions;
   Block block(a.x + at, per * s.positions);
@@ -142,8 +142,8 @@ void runGroupNorm(OpContext &ctx) {
   Tensor *rstd = ctx.allocateOutput(2, DType::Float32, {s.images, s.groups});
   if (!y || !mean || !rstd || s.images == 0)
     return;
-  Arrays a{x.data<float>(),  scale.data<float>(), offset.data<float>(),
-           y->data<float>(), mean->data<float>(), rstd->data<float>()};
+  GroupNormArrays a{x.data<float>(),  scale.data<float>(), offset.data<float>(),
+                    y->data<float>(), mean->data<float>(), rstd->data<float>()};
   // Minimum number of contiguous channels, so that they fill a few vectors.
   constexpr int64_t leastChannels = 64;
   int64_t together = state.channelsFirst || s.perGroup() == 0

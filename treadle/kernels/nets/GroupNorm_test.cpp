@@ -1,5 +1,5 @@
 // Group normalization, in both layouts.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -72,7 +72,7 @@ TEST(GroupNorm, NormalisesEachGroup) {
   }
 }
 
-TEST(GroupNorm, WhatDoesNotFit) {
+TEST(GroupNorm, MismatchedShapesAreErrors) {
   auto errorOf = [](int64_t groups, std::vector<int64_t> dims, int64_t channels) {
     Tensor x = *Tensor::make(DType::Float32, dims), v = *Tensor::make(DType::Float32, {channels});
     auto out = runOp(builtinKernels(), "_GroupNorm", attrsOf(groups, "NHWC"), {x, v, v},

@@ -107,7 +107,7 @@ std::optional<Columns> columnsOf(const Tensor &t, const Tensor &in) {
 }
 
 /// Runs the ops that this op replaces, one by one: they broadcast, and report the errors.
-void runApart(OpContext &ctx, const NormState &s) {
+void runUnfused(OpContext &ctx, const NormState &s) {
   auto run = [&](std::string_view op, std::vector<Tensor> inputs) -> Tensor {
     if (ctx.hasFailed())
       return {};
@@ -137,7 +137,7 @@ void runNorm(OpContext &ctx) {
   const NormState &s = ctx.state<NormState>();
   const Tensor &in = ctx.input(0);
   if (in.rank() == 0 || (s.axis != -1 && s.axis != in.rank() - 1))
-    return runApart(ctx, s);
+    return runUnfused(ctx, s);
   Columns scale, offset;
   int input = 1;
   for (auto [isThere, columns] : {std::pair{s.hasScale, &scale}, {s.hasOffset, &offset}}) {
@@ -145,7 +145,7 @@ void runNorm(OpContext &ctx) {
       continue;
     auto found = columnsOf(ctx.input(input++), in);
     if (!found)
-      return runApart(ctx, s);
+      return runUnfused(ctx, s);
     *columns = *found;
   }
   normaliseRows(ctx, in.dim(in.rank() - 1), scale, offset, s.epsilon);
@@ -162,7 +162,7 @@ Expected<BoundKernel> bindNorm(const BindContext &node) {
   return boundWith(runNorm, state);
 }
 
-const KernelEntry layerNormTable[] = {{"_MklLayerNorm", bindAlsoHalves<bindLayerNorm>},
+const KernelEntry layerNormTable[] = {{"_MklLayerNorm", bindWithHalfFloats<bindLayerNorm>},
                                       {"_LayerNorm", bindNorm}};
 
 } // namespace

@@ -1,5 +1,5 @@
 // Layer normalization along the last dimension, against the ops that it replaces.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -24,7 +24,7 @@ AttrMap attrsOf(int64_t axis, bool hasScale, bool hasOffset) {
 }
 
 /// Computes the result with TensorFlow's ops.
-Tensor apart(const Tensor &x, int32_t axis, const Tensor *scale, const Tensor *offset) {
+Tensor runUnfused(const Tensor &x, int32_t axis, const Tensor *scale, const Tensor *offset) {
   AttrMap keeps;
   keeps.set("keep_dims", true);
   auto meanOf = [&](const Tensor &t) {
@@ -38,14 +38,14 @@ Tensor apart(const Tensor &x, int32_t axis, const Tensor *scale, const Tensor *o
   return offset ? run1("AddV2", {y, *offset}) : y;
 }
 
-TEST(LayerNorm, IsWhatItsPartsAre) {
+TEST(LayerNorm, EqualsItsParts) {
   for (const std::vector<int64_t> &dims :
        {std::vector<int64_t>{1}, {3, 1}, {2, 7}, {2, 5, 33}, {4, 300}, {2, 0}})
     for (int32_t axis = -1; axis < static_cast<int32_t>(dims.size()); ++axis)
       for (const std::vector<int64_t> &columns :
            {std::vector<int64_t>{}, {1}, {dims.back()}, {1, 1, dims.back()}, {2, 1, 1, 1}}) {
         Tensor x = waves(dims, 100), scale = waves(columns, 2), offset = waves(columns, -1);
-        Tensor want = apart(x, axis, &scale, &offset);
+        Tensor want = runUnfused(x, axis, &scale, &offset);
         Tensor got =
             run1("_LayerNorm", {x, scale, offset}, DType::Float32, attrsOf(axis, true, true));
         ASSERT_EQ(dimsText(got.dims()), dimsText(want.dims()));
@@ -66,12 +66,12 @@ TEST(LayerNorm, ScaleAndOffsetMayBeMissing) {
       inputs.push_back(by);
     return run1("_LayerNorm", inputs, DType::Float32, attrsOf(-1, hasScale, hasOffset));
   };
-  expect(run(false, false), apart(x, -1, nullptr, nullptr));
-  expect(run(true, false), apart(x, -1, &by, nullptr));
-  expect(run(false, true), apart(x, -1, nullptr, &by));
+  expect(run(false, false), runUnfused(x, -1, nullptr, nullptr));
+  expect(run(true, false), runUnfused(x, -1, &by, nullptr));
+  expect(run(false, true), runUnfused(x, -1, nullptr, &by));
 }
 
-TEST(LayerNorm, WhatIsNoNumberIsItsRows) {
+TEST(LayerNorm, NaNStaysInItsRow) {
   Tensor x = waves({3, 9}, 0);
   x.data<float>()[10] = std::nanf("");
   x.data<float>()[20] = std::numeric_limits<float>::infinity();
@@ -80,7 +80,7 @@ TEST(LayerNorm, WhatIsNoNumberIsItsRows) {
     EXPECT_EQ(std::isnan(y.data<float>()[i]), i >= 9) << i;
 }
 
-TEST(LayerNorm, SaysWhatDoesNotFit) {
+TEST(LayerNorm, MismatchedShapesAreErrors) {
   Tensor x = waves({3, 9}, 0);
   EXPECT_NE(errorOf("_LayerNorm", {x, waves({4}, 0)}, {DType::Float32}, attrsOf(-1, true, false)),
             "");

@@ -31,13 +31,13 @@ struct LstmGates {
 };
 
 /// The four gates of a row, and its results.
-struct Row {
+struct LstmGateRow {
   const float *sums[4], *bias[4], *cell;
   float *nextCell, *output;
 };
 
 /// Computes a row in blocks, one function at a time: all functions at once need too many registers.
-template <bool hasBias> void computeRow(const Row &row, float forgetBias, int64_t n) {
+template <bool hasBias> void computeRow(const LstmGateRow &row, float forgetBias, int64_t n) {
   constexpr int64_t block = 64;
   float kept[block], input[block], open[block];
   for (int64_t at = 0; at < n; at += block) {
@@ -69,9 +69,9 @@ template <bool hasBias> void computeRow(const Row &row, float forgetBias, int64_
 // --- other shapes: op by op ----------------------------------------------------------------------
 
 /// Runs ops one after the other until one fails.
-class OneByOne {
+class OpSequence {
 public:
-  explicit OneByOne(OpContext &ctx) : ctx(ctx) {}
+  explicit OpSequence(OpContext &ctx) : ctx(ctx) {}
 
   Tensor operator()(std::string_view op, std::vector<Tensor> inputs) {
     std::vector<Tensor> out = all(op, std::move(inputs), 1);
@@ -94,8 +94,8 @@ private:
   OpContext &ctx;
 };
 
-void runApart(OpContext &ctx, const LstmGates &gates) {
-  OneByOne run(ctx);
+void runUnfused(OpContext &ctx, const LstmGates &gates) {
+  OpSequence run(ctx);
   Tensor sums = ctx.input(0), cell = ctx.input(1);
   if (ctx.numInputs() > 2)
     sums = run("BiasAdd", {sums, ctx.input(2)});
@@ -127,7 +127,7 @@ void runGates(OpContext &ctx) {
   const Tensor sums = ctx.input(0), cell = ctx.input(1);
   const Tensor *bias = ctx.numInputs() > 2 ? &ctx.input(2) : nullptr;
   if (!gates.fits(sums, cell, bias))
-    return runApart(ctx, gates);
+    return runUnfused(ctx, gates);
   Tensor *nextCell = ctx.allocateOutput(0, DType::Float32, cell.dims());
   Tensor *output = ctx.allocateOutput(1, DType::Float32, cell.dims());
   if (!nextCell || !output)
@@ -135,7 +135,7 @@ void runGates(OpContext &ctx) {
   int64_t size = cell.dim(1);
   auto computeRows = [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      Row row = {};
+      LstmGateRow row = {};
       for (size_t g = 0; g < 4; ++g) {
         row.sums[g] = sums.data<float>() + (4 * r + gates.part[g]) * size;
         row.bias[g] = bias ? bias->data<float>() + gates.part[g] * size : nullptr;

@@ -1,5 +1,5 @@
 // _FusedLstmGates against the ops that it replaces.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <numeric>
 
@@ -31,7 +31,7 @@ struct Step {
   std::vector<Tensor> fused() const {
     return runAll("_FusedLstmGates", inputs(), {DType::Float32, DType::Float32}, attrs());
   }
-  std::vector<Tensor> apart() const {
+  std::vector<Tensor> runUnfused() const {
     AttrMap four;
     four.set("num_split", int64_t{4});
     Tensor all = bias ? run1("BiasAdd", {sums, bias}) : sums;
@@ -47,7 +47,7 @@ struct Step {
 };
 
 void expectSame(const Step &step) {
-  std::vector<Tensor> got = step.fused(), want = step.apart();
+  std::vector<Tensor> got = step.fused(), want = step.runUnfused();
   ASSERT_EQ(got.size(), 2u);
   for (size_t k = 0; k < 2; ++k) {
     ASSERT_EQ(dimsText(got[k].dims()), dimsText(want[k].dims()));
@@ -56,7 +56,7 @@ void expectSame(const Step &step) {
   }
 }
 
-TEST(LstmGates, GivesWhatTheOpsGiveApart) {
+TEST(LstmGates, EqualsTheSeparateOps) {
   for (int64_t rows : {1, 2, 7})
     for (int64_t cells : {1, 8, 19, 128})
       for (bool hasBias : {false, true})

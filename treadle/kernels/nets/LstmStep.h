@@ -17,7 +17,7 @@ struct LstmOptions {
 };
 
 /// Reads a row of gradients, converted to the type of the computation.
-template <typename T> struct SlopeAt {
+template <typename T> struct GradientAt {
   const T *row;
   Computed<T> operator()(int64_t c) const { return Computed<T>(row[c]); }
 };

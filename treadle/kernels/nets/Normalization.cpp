@@ -162,8 +162,8 @@ bool checkChannels(OpContext &ctx, int i, int64_t channels) {
 }
 
 // Sets outputs 1 to 4 (and 5 of V3): the running statistics, and values saved for the gradient op.
-void giveStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n, const Tensor &mean,
-                    const Tensor &variance) {
+void setStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n, const Tensor &mean,
+                   const Tensor &variance) {
   Tensor *out[4];
   for (int i = 0; i < 4; ++i)
     out[i] = ctx.allocateOutput(i + 1, DType::Float32, {n.channels});
@@ -248,7 +248,7 @@ template <typename T> struct BatchNormKernel {
       n.variance.assign(variance.data<float>(), variance.data<float>() + dims.channels);
     }
     normalise(s, n, *x, scale.data<float>(), offset.data<float>(), *summand, *out);
-    giveStatistics(ctx, s, n, mean, variance);
+    setStatistics(ctx, s, n, mean, variance);
     setImageOutput(ctx, 0, std::move(*out), dims);
   }
 };

@@ -16,9 +16,9 @@ namespace treadle {
 namespace {
 
 /// Runs float ops one by one; stops after the first that fails.
-class Steps {
+class FloatOpSequence {
 public:
-  Steps(OpContext &ctx, DType dtype) : ctx(ctx), dtype(dtype) {}
+  FloatOpSequence(OpContext &ctx, DType dtype) : ctx(ctx), dtype(dtype) {}
 
   Tensor run(std::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
     if (ctx.hasFailed())
@@ -48,11 +48,11 @@ struct Composed {
   AttrMap attrs; // attributes of the node
 };
 
-using Compute = Tensor (*)(OpContext &, Steps &, const AttrMap &);
+using Compute = Tensor (*)(OpContext &, FloatOpSequence &, const AttrMap &);
 
 template <Compute compute> void runComposed(OpContext &ctx) {
   const auto &state = ctx.state<Composed>();
-  Steps steps(ctx, state.dtype);
+  FloatOpSequence steps(ctx, state.dtype);
   Tensor result = compute(ctx, steps, state.attrs);
   if (!ctx.hasFailed())
     ctx.setOutput(0, std::move(result));
@@ -65,18 +65,19 @@ template <Compute compute> Expected<BoundKernel> bindFloats(const BindContext &n
   return expensive(boundWith(runComposed<compute>, Composed{dtype, node.attrs}));
 }
 
-template <Compute compute> constexpr BindFn bindComposed = bindAlsoHalves<bindFloats<compute>>;
+template <Compute compute> constexpr BindFn bindComposed = bindWithHalfFloats<bindFloats<compute>>;
 
 // --- convolutions --------------------------------------------------------------------------------
 
 // Inputs: the images, the filter, the bias.
-Tensor convolveWithBias(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
+Tensor convolveWithBias(OpContext &ctx, FloatOpSequence &steps, const AttrMap &attrs) {
   Tensor out = steps.run("Conv2D", {ctx.input(0), ctx.input(1)}, attrs);
   return steps.run("BiasAdd", {out, ctx.input(2)}, attrs);
 }
 
 // Inputs: the images, the filter, the arguments of fused_ops, the paddings.
-template <bool isFused> Tensor padAndConvolve(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
+template <bool isFused>
+Tensor padAndConvolve(OpContext &ctx, FloatOpSequence &steps, const AttrMap &attrs) {
   int last = ctx.numInputs() - 1;
   std::vector<Tensor> inputs = {steps.run("Pad", {ctx.input(0), ctx.input(last)})};
   for (int i = 1; i < last; ++i)
@@ -85,7 +86,7 @@ template <bool isFused> Tensor padAndConvolve(OpContext &ctx, Steps &steps, cons
 }
 
 // Inputs: the images, the shape of the filter, the gradient of the result.
-Tensor filterAndBiasGradient(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
+Tensor filterAndBiasGradient(OpContext &ctx, FloatOpSequence &steps, const AttrMap &attrs) {
   Tensor bias = steps.run("BiasAddGrad", {ctx.input(2)}, attrs);
   if (!ctx.hasFailed())
     ctx.setOutput(1, std::move(bias));
@@ -97,7 +98,7 @@ Tensor filterAndBiasGradient(OpContext &ctx, Steps &steps, const AttrMap &attrs)
 using Names = std::vector<std::string>;
 
 // Inputs: the matrices, and one operand for each fused step.
-Tensor multiplyBatches(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
+Tensor multiplyBatches(OpContext &ctx, FloatOpSequence &steps, const AttrMap &attrs) {
   Tensor out = steps.run("BatchMatMulV2", {ctx.input(0), ctx.input(1)}, attrs);
   int next = 2;
   for (const std::string &step : attrs.getOr("fused_ops", Names()))
@@ -120,7 +121,7 @@ Expected<BoundKernel> bindBatches(const BindContext &node) {
 // --- normalization and activations ---------------------------------------------------------------
 
 /// Reshapes one number per channel so that it broadcasts with the images.
-Tensor alongChannels(OpContext &ctx, Steps &steps, const Tensor &numbers,
+Tensor alongChannels(OpContext &ctx, FloatOpSequence &steps, const Tensor &numbers,
                      const std::vector<int64_t> &axes) {
   int rank = ctx.input(0).rank();
   bool isLast = std::ranges::find(axes, rank - 1) == axes.end();
@@ -134,7 +135,7 @@ Tensor alongChannels(OpContext &ctx, Steps &steps, const Tensor &numbers,
 }
 
 // Inputs: the images, and a factor and an offset per channel.
-Tensor normaliseInstances(OpContext &ctx, Steps &steps, const AttrMap &attrs) {
+Tensor normaliseInstances(OpContext &ctx, FloatOpSequence &steps, const AttrMap &attrs) {
   const Tensor x = ctx.input(0);
   auto axes = attrs.getOr("reduction_axes", std::vector<int64_t>());
   if (x.rank() < 3 || static_cast<int>(axes.size()) != x.rank() - 2) {
@@ -169,7 +170,7 @@ Expected<BoundKernel> bindInstances(const BindContext &node) {
   return bindFloats<normaliseInstances>(node);
 }
 
-Tensor mish(OpContext &ctx, Steps &steps, const AttrMap &) {
+Tensor mish(OpContext &ctx, FloatOpSequence &steps, const AttrMap &) {
   const Tensor &x = ctx.input(0);
   return steps.run("Mul", {x, steps.run("Tanh", {steps.run("Softplus", {x})})});
 }
@@ -179,8 +180,8 @@ const KernelEntry oneDnnTable[] = {
     {"_MklNativePadWithConv2D", bindComposed<padAndConvolve<false>>},
     {"_MklNativePadWithFusedConv2D", bindComposed<padAndConvolve<true>>},
     {"_MklNativeConv2DBackpropFilterWithBias", bindComposed<filterAndBiasGradient>},
-    {"_MklFusedBatchMatMulV2", bindAlsoHalves<bindBatches>},
-    {"_MklFusedInstanceNorm", bindAlsoHalves<bindInstances>},
+    {"_MklFusedBatchMatMulV2", bindWithHalfFloats<bindBatches>},
+    {"_MklFusedInstanceNorm", bindWithHalfFloats<bindInstances>},
     {"_MklFusedMish", bindComposed<mish>},
 };
 

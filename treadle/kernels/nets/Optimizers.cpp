@@ -292,9 +292,9 @@ template <template <typename> class Rule, typename T> void step(OpContext &ctx) 
   passReference(ctx);
 }
 
-enum class Rows : bool { All, Some };
+enum class UpdatedRows : bool { All, Some };
 
-template <template <typename> class Rule, int gradient, Rows rows, typename Types>
+template <template <typename> class Rule, int gradient, UpdatedRows rows, typename Types>
 Expected<BoundKernel> bindRule(const BindContext &node) {
   DType dtype = node.inputTypes[gradient];
   KernelFn fn = nullptr;
@@ -303,14 +303,14 @@ Expected<BoundKernel> bindRule(const BindContext &node) {
   Flags flags{.usesNesterov = node.attrs.getOr("use_nesterov", false),
               .updatesSlots = node.attrs.getOr("update_slots", true),
               .multipliesLinear = node.attrs.getOr("multiply_linear_by_lr", false)};
-  OptimizerLayout layout{Rule<float>::variables, gradient, rows == Rows::Some};
+  OptimizerLayout layout{Rule<float>::variables, gradient, rows == UpdatedRows::Some};
   return takingRefs(boundWith(fn, StepState{layout, flags}));
 }
 
 template <template <typename> class Rule, int gradient, typename Types = FloatTypes>
-constexpr BindFn dense = bindRule<Rule, gradient, Rows::All, Types>;
+constexpr BindFn dense = bindRule<Rule, gradient, UpdatedRows::All, Types>;
 template <template <typename> class Rule, int gradient, typename Types = FloatTypes>
-constexpr BindFn sparse = bindRule<Rule, gradient, Rows::Some, Types>;
+constexpr BindFn sparse = bindRule<Rule, gradient, UpdatedRows::Some, Types>;
 using Linear = Join<FloatTypes, ComplexTypes>; // for rules without roots and signs
 
 // The numbers are the indices of the gradient inputs.

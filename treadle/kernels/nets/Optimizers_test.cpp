@@ -1,6 +1,6 @@
 // Optimizer steps against their formulas, on all rows and on some.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/state/Variables.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -155,7 +155,7 @@ TEST(Optimizers, stepsOfDualAveragingCountWithIntegers) {
   expectNear<double>(sum->read(), std::vector<double>(6, 5));
 }
 
-TEST(Optimizers, whatDoesNotFitIsAnErrorAndChangesNothing) {
+TEST(Optimizers, mismatchesAreErrorsAndChangeNothing) {
   auto variable = filled(1), slot = filled(2);
   auto fails = [&](std::string_view op, std::vector<Tensor> inputs) {
     auto out = runOp(builtinKernels(), op, {}, std::move(inputs), {});

@@ -88,8 +88,8 @@ template <typename T> struct LstmCellGradKernel {
     for (int64_t row = 0; row < size.batch; ++row) {
       int64_t at = row * size.cell;
       auto in = [&](int i) { return ctx.input(i).data<T>() + at; };
-      step.backward({in(8), in(9), in(10), in(11), in(12), in(13), in(1)}, SlopeAt<T>{in(14)},
-                    SlopeAt<T>{in(15)}, gates->data<T>() + 4 * at, previous->data<T>() + at,
+      step.backward({in(8), in(9), in(10), in(11), in(12), in(13), in(1)}, GradientAt<T>{in(14)},
+                    GradientAt<T>{in(15)}, gates->data<T>() + 4 * at, previous->data<T>() + at,
                     sums.data());
     }
     bool usesPeephole = step.options.usesPeephole;

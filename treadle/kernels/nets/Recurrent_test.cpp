@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -33,7 +33,7 @@ AttrMap peepholes() {
 }
 
 // The sequence equals the cell's steps, one after another; steps after its end yield 0.
-TEST(BlockLstm, IsTheCellStepByStep) {
+TEST(BlockLstm, EqualsTheCellStepByStep) {
   Sequence s;
   s.inputs[0] = scalar<int64_t>(2);
   std::vector<Tensor> out =
@@ -56,7 +56,7 @@ TEST(BlockLstm, IsTheCellStepByStep) {
 }
 
 // Compares with the numerical gradient of the sum of all outputs.
-TEST(BlockLstm, GradientIsTheSlope) {
+TEST(BlockLstm, GradientEqualsTheNumericalOne) {
   Sequence s;
   auto sum = [](const std::vector<Tensor> &in) {
     double total = 0;

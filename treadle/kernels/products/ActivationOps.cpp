@@ -98,7 +98,7 @@ const KernelEntry activationOpTable[] = {
     {"_GeluExact", bindActivation},
     {"_HardSigmoid", bindActivation},
     {"_HardSwish", bindActivation},
-    {"_Swish", bindAlsoHalves<bindActivation>},
+    {"_Swish", bindWithHalfFloats<bindActivation>},
     {"_SwishGrad", bindGradient<SwishSlope>},
     {"_GeluExactGrad", bindGradient<GeluExactSlope>},
     {"_GeluApproximateGrad", bindGradient<GeluApproximateSlope>},

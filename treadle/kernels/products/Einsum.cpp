@@ -68,8 +68,8 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
 }
 
 // Copies an operand to the order of three concatenated lists of axes.
-std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
-                              std::initializer_list<const AxisList *> lists) {
+std::optional<Tensor> permuteOperand(OpContext &ctx, const Tensor &t, int operand,
+                                     std::initializer_list<const AxisList *> lists) {
   DimVector dims, strides;
   for (const AxisList *list : lists)
     for (const Axis *axis : list->axes) {
@@ -100,7 +100,7 @@ Tensor *allocateResult(OpContext &ctx, DType dtype, Axes &axes, const std::vecto
 
 // Copies a product over [batch, free axes of a, free axes of b] to the order of the result's
 // labels.
-void giveResult(const Tensor &product, const ProductAxes &axes, Tensor &out) {
+void copyToResult(const Tensor &product, const ProductAxes &axes, Tensor &out) {
   DimVector sizes, strides;
   for (const AxisList *list : {&axes.batch, &axes.freeA, &axes.freeB})
     for (const Axis *axis : list->axes) {
@@ -162,14 +162,14 @@ void multiply(OpContext &ctx, const EinsumState &s, const Tensor &a, const Tenso
       (multiplyVectors(ctx, lists, a, b, *out) ||
        multiplyInPlace(ctx, lists, a, b, *out, *s.weights)))
     return;
-  auto left = arrange(ctx, a, 0, {&lists.batch, &lists.freeA, &lists.summed});
-  auto right = arrange(ctx, b, 1, {&lists.batch, &lists.summed, &lists.freeB});
+  auto left = permuteOperand(ctx, a, 0, {&lists.batch, &lists.freeA, &lists.summed});
+  auto right = permuteOperand(ctx, b, 1, {&lists.batch, &lists.summed, &lists.freeB});
   if (!left || !right)
     return;
   Product p{lists.freeA.count, lists.summed.count, lists.freeB.count, false, false};
   auto product = multiplyAll(ctx, s, *left, *right, lists.batch.count, p);
   if (product)
-    giveResult(*product, lists, *out);
+    copyToResult(*product, lists, *out);
 }
 
 void runEinsum(OpContext &ctx) {
@@ -221,7 +221,7 @@ bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char 
 
 /// Returns the equation. The result has the batch dimensions first, then the free dimensions of
 /// each operand.
-Expected<EinsumState> labelled(const DotState &s, const Tensor &a, const Tensor &b) {
+Expected<EinsumState> labelOperands(const DotState &s, const Tensor &a, const Tensor &b) {
   constexpr char first = 'A';
   if (a.rank() + b.rank() > 'z' - first)
     return Unexpected(unimplemented("the product of ", tensorTypeText(a), " and ",
@@ -256,7 +256,7 @@ void runDot(OpContext &ctx) {
   auto a = castTo(ctx, ctx.input(0), s.computed), b = castTo(ctx, ctx.input(1), s.computed);
   if (!a || !b)
     return;
-  auto product = TREADLE_OR_RETURN(ctx.check(labelled(s, *a, *b)));
+  auto product = TREADLE_OR_RETURN(ctx.check(labelOperands(s, *a, *b)));
   multiply(ctx, product, *a, *b);
   if (ctx.hasFailed() || s.computed == s.out)
     return;

@@ -64,9 +64,9 @@ int64_t countOf(AxisSpan axes) {
 
 /// A product with `left` and `right` as operand indices: rows of the result are the free axes of
 /// the left operand; columns, which must be contiguous, those of the right one.
-class PlacedProduct {
+class PackedEinsum {
 public:
-  PlacedProduct(const ProductAxes &axes, int left)
+  PackedEinsum(const ProductAxes &axes, int left)
       : left(left), rows(ordered(left == 0 ? axes.freeA : axes.freeB, strideInResult)),
         columns(ordered(left == 0 ? axes.freeB : axes.freeA, strideInResult)),
         summed(ordered(axes.summed, strideIn(left))), batch(ordered(axes.batch, strideInResult)) {}
@@ -77,7 +77,7 @@ public:
            countJoined(rows, strideInResult) == rows.size();
   }
   /// Packing costs as much as multiplying a few rows.
-  bool isWorthIt() const {
+  bool isProfitable() const {
     return countOf(rows) >= 4 && countOf(columns) >= 8 && countOf(summed) >= 8;
   }
 
@@ -89,8 +89,8 @@ private:
   std::vector<const Axis *> rows, columns, summed, batch;
 };
 
-bool PlacedProduct::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, Tensor &out,
-                             const PackedWeights &weights) const {
+bool PackedEinsum::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, Tensor &out,
+                            const PackedWeights &weights) const {
   const Tensor &l = left == 0 ? a : b, &r = left == 0 ? b : a;
   StrideOf inLeft = strideIn(left), inRight = strideIn(1 - left);
   AxisSpan sums(summed);
@@ -139,9 +139,9 @@ bool PlacedProduct::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, T
 bool multiplyInPlace(OpContext &ctx, const ProductAxes &axes, const Tensor &a, const Tensor &b,
                      Tensor &out, const PackedWeights &weights) {
   for (int left : {0, 1}) {
-    PlacedProduct product(axes, left);
+    PackedEinsum product(axes, left);
     if (product.isInPlace())
-      return product.isWorthIt() && product.multiply(ctx, a, b, out, weights);
+      return product.isProfitable() && product.multiply(ctx, a, b, out, weights);
   }
   return false;
 }

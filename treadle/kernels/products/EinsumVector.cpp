@@ -12,7 +12,7 @@ namespace treadle::einsum {
 namespace {
 
 /// Merges the axes into one; nullopt if their strides don't allow it.
-std::optional<Axis> joined(const AxisList &list, int operand) {
+std::optional<Axis> mergedAxis(const AxisList &list, int operand) {
   std::vector<Axis> axes;
   for (const Axis *axis : list.axes)
     if (axis->size != 1)
@@ -35,7 +35,7 @@ std::optional<Axis> joined(const AxisList &list, int operand) {
 }
 
 /// Offsets of operands 0 and 1 and of the result, for each element of the batch.
-std::vector<std::array<int64_t, 3>> beginnings(const AxisList &batch) {
+std::vector<std::array<int64_t, 3>> batchOffsets(const AxisList &batch) {
   std::vector<std::array<int64_t, 3>> out = {{0, 0, 0}};
   for (const Axis *axis : batch.axes) {
     std::vector<std::array<int64_t, 3>> next;
@@ -50,7 +50,8 @@ std::vector<std::array<int64_t, 3>> beginnings(const AxisList &batch) {
 }
 
 /// Returns `count` elements with stride `step` as a contiguous array, copied to `copy` if needed.
-const float *sideBySide(const float *from, int64_t step, int64_t count, std::vector<float> &copy) {
+const float *toContiguous(const float *from, int64_t step, int64_t count,
+                          std::vector<float> &copy) {
   if (step == 1)
     return from;
   copy.resize(static_cast<size_t>(count));
@@ -66,8 +67,8 @@ bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, c
   int matrix = axes.freeA.count == 1 ? 1 : 0;
   if (matrix == 0 && axes.freeB.count != 1)
     return false;
-  auto rows = joined(matrix == 0 ? axes.freeA : axes.freeB, matrix);
-  auto summed = joined(axes.summed, matrix);
+  auto rows = mergedAxis(matrix == 0 ? axes.freeA : axes.freeB, matrix);
+  auto summed = mergedAxis(axes.summed, matrix);
   // fewer elements: a diagonal
   if (!rows || !summed || out.count() != axes.batch.count * rows->size)
     return false;
@@ -77,15 +78,15 @@ bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, c
   if (!hasRows && !hasColumns)
     return false;
   const Tensor &m = matrix == 0 ? a : b, &v = matrix == 0 ? b : a;
-  auto begins = beginnings(axes.batch);
+  auto begins = batchOffsets(axes.batch);
   int64_t vectorStride = summed->stride[1 - matrix], resultStride = rows->outStride;
   double cost = costOfProduct * static_cast<double>(rows->size * summed->size);
   ctx.parallelFor(std::ssize(begins), cost, [&](int64_t begin, int64_t end) {
     std::vector<float> vector, result(static_cast<size_t>(rows->size));
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const float *at = m.data<float>() + begins[i][static_cast<size_t>(matrix)];
-      const float *x = sideBySide(v.data<float>() + begins[i][static_cast<size_t>(1 - matrix)],
-                                  vectorStride, summed->size, vector);
+      const float *x = toContiguous(v.data<float>() + begins[i][static_cast<size_t>(1 - matrix)],
+                                    vectorStride, summed->size, vector);
       float *y = out.data<float>() + begins[i][2], *to = resultStride == 1 ? y : result.data();
       if (hasRows)
         multiplyRowsByVector(at, rowStride, rows->size, summed->size, x, to);

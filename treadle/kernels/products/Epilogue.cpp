@@ -269,7 +269,7 @@ bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
     return true;
   }
   Tensor by = ctx.takeInput(first);
-  bool isEarly = late.empty() && !added;
+  bool isEarly = deferred.empty() && !added;
   if (isEarly && isOfChannels(by, target)) {
     if (step == Mul)
       return isFloat ? scale<float>(ctx, by) : scale<double>(ctx, by);
@@ -278,7 +278,7 @@ bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
   if (isEarly && step == Add && std::ranges::equal(by.dims(), target.dims))
     added = std::move(by);
   else
-    late.push_back({step, std::move(by)});
+    deferred.push_back({step, std::move(by)});
   return true;
 }
 
@@ -304,9 +304,9 @@ std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, i
   for (EpilogueSpec::Step step : spec.steps)
     if (!out.readStep(ctx, step, input, target))
       return std::nullopt;
-  if (!out.late.empty() && !target.channelsLast) {
+  if (!out.deferred.empty() && !target.channelsLast) {
     ctx.fail(invalidArgument("an addend must have the shape of the result, ", dimsText(target.dims),
-                             ", but one has ", dimsText(out.late.front().argument.dims())));
+                             ", but one has ", dimsText(out.deferred.front().argument.dims())));
     return std::nullopt;
   }
   return out;
@@ -315,9 +315,9 @@ std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, i
 // --- application ---------------------------------------------------------------------------------
 
 bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
-  if (late.empty())
+  if (deferred.empty())
     return true;
-  for (const Late &l : late) {
+  for (const DeferredStep &l : deferred) {
     AttrMap attrs;
     attrs.set("T", TypeAttr{result.dtype()});
     auto out = ctx.check(runOp({elementwiseArithmeticKernels}, l.step == Mul ? "Mul" : "AddV2",

@@ -64,12 +64,12 @@ public:
   const Tensor &channelFactor() const { return factor; }
   const Tensor &channelOffset() const { return offset; }
   /// The tensor that is added after these and before the activation.
-  const Tensor &summand() const { return added; }
+  const Tensor &addendTensor() const { return added; }
   /// The activation that `apply` ends with; None if `finish` has steps to apply.
-  Activation lastActivation() const { return late.empty() ? activation : Activation::None; }
+  Activation lastActivation() const { return deferred.empty() ? activation : Activation::None; }
   float activationAlpha() const { return alpha; }
   /// Replaces the addend by one in the result's channels-last layout.
-  void setSummand(Tensor value) { added = std::move(value); }
+  void setAddend(Tensor value) { added = std::move(value); }
 
   /// Applies to elements [row, row + rows) x [column, column + columns) of a result [positions,
   /// channels] at `result`.
@@ -79,7 +79,7 @@ public:
   bool finish(OpContext &ctx, Tensor &result) const;
 
 private:
-  struct Late {
+  struct DeferredStep {
     EpilogueSpec::Step step;
     Tensor argument;
   };
@@ -93,7 +93,7 @@ private:
   float epsilon = 0, alpha = 0;
   Activation activation = Activation::None;
   Tensor factor, offset, added; // empty if absent
-  std::vector<Late> late;
+  std::vector<DeferredStep> deferred;
 };
 
 } // namespace treadle

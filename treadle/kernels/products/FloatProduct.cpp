@@ -11,7 +11,7 @@ namespace treadle {
 /// Minimum number of rows: packing costs as much as multiplying a few rows.
 constexpr int64_t leastRows = 3;
 
-bool isWorthPacking(const Product &p) {
+bool shouldPack(const Product &p) {
   constexpr int64_t leastColumns = 8, leastProducts = 16384;
   return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
 }

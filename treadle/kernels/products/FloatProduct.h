@@ -7,7 +7,7 @@
 namespace treadle {
 
 /// Whether packing first is faster than the methods that prepare less.
-bool isWorthPacking(const Product &p);
+bool shouldPack(const Product &p);
 
 /// The operands of a product as matrices with strides.
 inline FloatMatrix leftOf(const Product &p, const float *a) {

@@ -1,5 +1,5 @@
 // Fused ops give the same results as their parts, one after the other.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -56,7 +56,7 @@ TEST(FusedMatMul, GeluIsExactOrNot) {
 }
 
 // Fused activations give the same results as their parts, as ops and in epilogues, NaN included.
-TEST(FusedMatMul, ActivationsThatGraphsSpellOut) {
+TEST(FusedMatMul, FusedActivations) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   Tensor x = vec<float>({-100, -88, -20, -4, -3, -1, -0.5f, 0, 0.5f, 1, 3, 20, 100});
   Tensor three =
@@ -136,7 +136,7 @@ TEST(FusedConvolution, ActivationsFollowPlans) {
 
 // A factor and an offset without a convolution: one number per channel, or any shape that
 // broadcasts.
-TEST(FusedScale, IsWhatItsPartsAre) {
+TEST(FusedScale, EqualsItsParts) {
   Tensor x = scattered({3, 5, 7});
   for (const std::vector<int64_t> &dims :
        {std::vector<int64_t>{7}, {1, 1, 7}, {3, 5, 7}, {3, 1, 1}, {}})
@@ -151,7 +151,7 @@ TEST(FusedScale, IsWhatItsPartsAre) {
 }
 
 // Few positions, so that threads divide the columns, and many; also channels first.
-TEST(FusedConvolution, TheSummandComesBeforeTheActivation) {
+TEST(FusedConvolution, TheAddendComesBeforeTheActivation) {
   for (int64_t size : {3, 20})
     for (const char *format : {"NHWC", "NCHW"}) {
       bool first = format[1] == 'C';

@@ -9,7 +9,7 @@
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/FewRows.h"
 #include "treadle/kernels/products/FloatProduct.h"
-#include "treadle/kernels/products/ProductAhead.h"
+#include "treadle/kernels/products/LookaheadProduct.h"
 #include "treadle/kernels/products/VectorProduct.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void multiplyVector(const T *matrix, bool transposed, int64_t rows, int64_t colu
 
 template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
   if constexpr (std::is_same_v<T, float>)
-    if (isWorthPacking(p))
+    if (shouldPack(p))
       return multiplyFloats(p.m, p.n, p.k, leftOf(p, a), rightOf(p, b), {out, p.n});
   if (multiplyFewRows(p, a, b, out))
     return;
@@ -102,8 +102,8 @@ void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
 // Returns a copy as [rows, columns] of a matrix that may be stored as [columns, rows], with each
 // element converted.
 template <typename To, typename From>
-std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64_t columns,
-                             bool conjugated) {
+std::vector<To> toRowMajor(const From *x, bool transposed, int64_t rows, int64_t columns,
+                           bool conjugated) {
   std::vector<To> out(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) {
@@ -123,9 +123,9 @@ void multiplyReal(const Product &p, const void *a, const void *b, void *out, boo
 template <typename T, typename A = T, typename B = T>
 void multiplySmallFloat(const Product &p, const void *a, const void *b, void *out, bool) {
   std::vector<float> x =
-      straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+      toRowMajor<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
   std::vector<float> y =
-      straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+      toRowMajor<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   std::vector<float> sum(static_cast<size_t>(p.m * p.n));
   multiplyPlain<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
   std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
@@ -134,25 +134,25 @@ void multiplySmallFloat(const Product &p, const void *a, const void *b, void *ou
 template <typename A, typename B, typename Out>
 void multiplyInteger(const Product &p, const void *a, const void *b, void *out, bool) {
   using Acc = Wrapping<Out>;
-  std::vector<Out> x = straightened<Out>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
-  std::vector<Out> y = straightened<Out>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  std::vector<Out> x = toRowMajor<Out>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<Out> y = toRowMajor<Out>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<Acc *>(out));
 }
 
 template <typename T>
 void multiplyComplex(const Product &p, const void *a, const void *b, void *out, bool conjugates) {
-  std::vector<T> x = straightened<T>(static_cast<const T *>(a), p.aTransposed, p.m, p.k,
-                                     conjugates && p.aTransposed);
-  std::vector<T> y = straightened<T>(static_cast<const T *>(b), p.bTransposed, p.k, p.n,
-                                     conjugates && p.bTransposed);
+  std::vector<T> x = toRowMajor<T>(static_cast<const T *>(a), p.aTransposed, p.m, p.k,
+                                   conjugates && p.aTransposed);
+  std::vector<T> y = toRowMajor<T>(static_cast<const T *>(b), p.bTransposed, p.k, p.n,
+                                   conjugates && p.bTransposed);
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
 }
 
 // Multiplies small floats, widened to float.
 template <typename A, typename B>
 void multiplyWidened(const Product &p, const void *a, const void *b, void *out, bool) {
-  auto x = straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
-  auto y = straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  auto x = toRowMajor<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  auto y = toRowMajor<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   multiplyReal<float>(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), out, false);
 }
 
@@ -195,7 +195,7 @@ struct MatMulState {
   bool broadcasts; // the op broadcasts batch dimensions
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
-  std::shared_ptr<ProductAhead> ahead = std::make_shared<ProductAhead>();
+  std::shared_ptr<LookaheadProduct> ahead = std::make_shared<LookaheadProduct>();
 };
 
 // Computes the sizes of the product of the last two dimensions.
@@ -269,7 +269,7 @@ void multiplyMatrices(OpContext &ctx, const Product &p, Dims dims, const Epilogu
     return;
   if (multiplyWeights(ctx, p, a, b, *out, epilogue))
     return;
-  if (s.multiply == multiplyReal<float> && isWorthPacking(p))
+  if (s.multiply == multiplyReal<float> && shouldPack(p))
     return multiplyFloats(ctx, p, a.data<float>(), b.data<float>(),
                           {out->data<float>(), p.n, epilogue});
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
@@ -313,13 +313,13 @@ bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
 }
 
 /// Positions of the operands of one product, counted in matrices.
-struct Pair {
+struct MatrixPair {
   int64_t a, b;
 };
 
 // Returns the pairs of matrices in the order of their products.
-std::vector<Pair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
-  std::vector<Pair> pairs(static_cast<size_t>(count));
+std::vector<MatrixPair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
+  std::vector<MatrixPair> pairs(static_cast<size_t>(count));
   int inner = plan.loops - 1;
   forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
     for (int64_t i = 0; i < plan.size[inner]; ++i)
@@ -338,7 +338,7 @@ void multiplyBatches(OpContext &ctx, const MatMulState &s, const Product &p,
   int64_t aSize = p.m * p.k * static_cast<int64_t>(dtypeSize(a.dtype()));
   int64_t bSize = p.k * p.n * static_cast<int64_t>(dtypeSize(b.dtype()));
   int64_t outSize = p.m * p.n * static_cast<int64_t>(dtypeSize(out.dtype()));
-  std::vector<Pair> pairs = pairBatches(plan, out.count() / (p.m * p.n));
+  std::vector<MatrixPair> pairs = pairBatches(plan, out.count() / (p.m * p.n));
   double cost = costOfProduct * static_cast<double>(p.m) * static_cast<double>(p.k * p.n);
   ctx.parallelFor(std::ssize(pairs), cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
@@ -412,7 +412,7 @@ const KernelEntry matMulTable[] = {
     {"MatMul", bindMatMul},
     // its operands are dense tensors that are likely to contain many zeros
     {"SparseMatMul", bindMatMul},
-    {"_FusedMatMul", bindAlsoHalves<bindFusedMatMul>},
+    {"_FusedMatMul", bindWithHalfFloats<bindFusedMatMul>},
     {"BatchMatMul", bindBatchMatMul<false>},
     {"BatchMatMulV2", bindBatchMatMul<true>},
     {"BatchMatMulV3", bindBatchMatMul<true>},

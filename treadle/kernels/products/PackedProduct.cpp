@@ -5,7 +5,7 @@
 
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/products/Tile.h"
-#include "treadle/kernels/products/TurnedMatrix.h"
+#include "treadle/kernels/products/TransposeFloats.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -29,9 +29,9 @@ static_assert(rowsPerBlock % rowsOfTile == 0);
 constexpr int64_t depthOfPanel =
     (400 << 10) / sizeof(float) / tileColumns / elementsOfSum * elementsOfSum;
 /// Enough parts for a few threads to share the work evenly.
-constexpr int64_t wantedParts = 8, leastPanels = 4;
+constexpr int64_t targetParts = 8, leastPanels = 4;
 /// ns of work that are shared with workers that are spinning, but too short to wake up others.
-constexpr double leastToShare = 6000, mostToShare = 40000;
+constexpr double minSharedWork = 6000, maxSpinningWork = 40000;
 
 typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 
@@ -224,7 +224,7 @@ void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockO
     work.panel = panels.matrix.panel(p) + left.depthBegin * columns;
     work.to = out.at + (p - panels.begin) * tileColumns;
     work.width = panels.columns(p);
-    FetchedAhead ahead(p + 1 < panels.end ? panels.matrix.bytes(p + 1, left.depthBegin, depth)
+    PrefetchPlan ahead(p + 1 < panels.end ? panels.matrix.bytes(p + 1, left.depthBegin, depth)
                                           : std::span<const char>(),
                        tiles, depth);
     for (int64_t tile = 0; tile < tiles; ++tile) {
@@ -232,7 +232,7 @@ void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockO
       work.rows = static_cast<int>(numRows * (tile + 1) / tiles - row);
       work.fromRows = left.rows.data() + row;
       work.toRows = toRows + row;
-      ahead.giveTo(work);
+      ahead.assignTo(work);
       runTile(work);
     }
   }
@@ -255,9 +255,9 @@ public:
             int64_t count) {
     for (size_t r = 0; r < rows.size(); ++r)
       starts[r] = static_cast<int64_t>(r) * stride;
-    if (left.segments.size() == 1 && lieSideBySide(rows))
-      turnMatrix(rows[0] + left.segments[0] + begin * left.step, left.step, count, std::ssize(rows),
-                 elements, [](int64_t r) { return r * stride; });
+    if (left.segments.size() == 1 && areAdjacent(rows))
+      transposeFloats(rows[0] + left.segments[0] + begin * left.step, left.step, count,
+                      std::ssize(rows), elements, [](int64_t r) { return r * stride; });
     else
       for (size_t r = 0; r < rows.size(); ++r)
         copy(rows[r], left, begin, count, elements + starts[r]);
@@ -269,7 +269,7 @@ public:
   static constexpr int64_t most = elementsOfSum;
 
 private:
-  static bool lieSideBySide(std::span<const float *const> rows) {
+  static bool areAdjacent(std::span<const float *const> rows) {
     for (size_t r = 1; r < rows.size(); ++r)
       if (rows[r] != rows[r - 1] + 1)
         return false;
@@ -370,7 +370,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   int64_t perBlock = (rows + blocks * rowsOfTile - 1) / (blocks * rowsOfTile) * rowsOfTile;
   blocks = (rows + perBlock - 1) / perBlock;
   int64_t panels = right.panels();
-  int64_t parts = std::clamp<int64_t>(wantedParts / blocks, 1, std::max(panels / leastPanels, 1L));
+  int64_t parts = std::clamp<int64_t>(targetParts / blocks, 1, std::max(panels / leastPanels, 1L));
   int64_t perPart = (panels + parts - 1) / parts;
   parts = (panels + perPart - 1) / perPart;
 
@@ -398,8 +398,8 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   // that is still spinning from the previous step.
   ThreadPool *pool = ctx.pool();
   double whole = cost * static_cast<double>(blocks * parts);
-  if (pool && pool->numLooking() && whole >= leastToShare && whole < mostToShare)
-    pool->parallelForSoon(blocks * parts, 1, multiply);
+  if (pool && pool->numSpinning() && whole >= minSharedWork && whole < maxSpinningWork)
+    pool->parallelForSpinning(blocks * parts, 1, multiply);
   else
     ctx.parallelFor(blocks * parts, cost, multiply);
 }
@@ -466,8 +466,8 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, int64_t r
   auto fill = [&](int64_t row, int64_t count, int64_t column, int64_t some, float *to,
                   int64_t width) {
     if (source.isTransposed)
-      return turnMatrix(source.data + column * source.stride + row, source.stride, some, count, to,
-                        [&](int64_t i) { return i * width; });
+      return transposeFloats(source.data + column * source.stride + row, source.stride, some, count,
+                             to, [&](int64_t i) { return i * width; });
     for (int64_t i = row; i < row + count; ++i)
       std::copy_n(source.data + i * source.stride + column, some, std::exchange(to, to + width));
   };

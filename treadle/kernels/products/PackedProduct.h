@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/products/Epilogue.h"
-#include "treadle/kernels/products/KeptForm.h"
+#include "treadle/kernels/products/OperandCache.h"
 #include "treadle/kernels/products/Tile.h"
 
 #include <algorithm>
@@ -107,6 +107,6 @@ void multiplyByHalves(int64_t begin, int64_t end, int64_t rows, int64_t columns,
       out.data[r * out.stride + c] += other[static_cast<size_t>(r * columns + c)];
 }
 
-using PackedWeights = KeptForm<PackedMatrix>;
+using PackedWeights = OperandCache<PackedMatrix>;
 
 } // namespace treadle

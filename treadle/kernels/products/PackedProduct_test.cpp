@@ -1,7 +1,7 @@
 // Products with a packed operand, and the caching of packed operands.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/runtime/Execution.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ struct Sizes {
   int64_t rows, depth, columns;
 };
 
-TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
+TEST(PackedProduct, EqualsTheDefinitionForAllSizes) {
   Execution ctx;
   const Sizes all[] = {{1, 1, 1},      {1, 300, 17},  {5, 256, 16},   {6, 257, 48}, {97, 512, 33},
                        {13, 7, 100},   {200, 3, 5},   {192, 600, 31}, {1, 5, 64},   {2, 131, 80},
@@ -73,7 +73,7 @@ struct Finder {
   }
 };
 
-TEST(PackedWeights, KeepsWhatComesTwice) {
+TEST(PackedWeights, CachesRepeatedOperands) {
   Finder find;
   Tensor w = scattered({16, 16}, 3);
   EXPECT_FALSE(find(w)) << "it may be a temporary";
@@ -87,7 +87,7 @@ TEST(PackedWeights, KeepsWhatComesTwice) {
   EXPECT_TRUE(w.isUnique()) << "the old operand was released";
 }
 
-TEST(PackedWeights, GivesUpWhereNothingStays) {
+TEST(PackedWeights, IsDisabledIfOperandsChange) {
   Finder find;
   Tensor a = scattered({4, 4}, 1), b = scattered({4, 4}, 2);
   for (int i = 0; i < 3; ++i)
@@ -98,7 +98,7 @@ TEST(PackedWeights, GivesUpWhereNothingStays) {
   EXPECT_TRUE(a.isUnique());
 }
 
-TEST(PackedWeights, LeavesTheMemoryOfCallersAlone) {
+TEST(PackedWeights, DoesNotCacheCallerOwnedMemory) {
   Finder find;
   std::vector<float> memory(16, 1);
   const int64_t dims[] = {4, 4};
@@ -107,11 +107,11 @@ TEST(PackedWeights, LeavesTheMemoryOfCallersAlone) {
     EXPECT_FALSE(find(view));
 }
 
-TEST(PackedWeights, KeepsWhatIsInAFile) {
+TEST(PackedWeights, CachesConstantsInFiles) {
   Finder find;
   auto memory = std::make_shared<std::vector<float>>(256, 1);
   const int64_t dims[] = {16, 16};
-  Tensor mapped = tensorInFile(DType::Float32, dims, {memory, memory->data()});
+  Tensor mapped = mappedTensor(DType::Float32, dims, {memory, memory->data()});
   EXPECT_FALSE(find(mapped)) << "it may be a temporary";
   EXPECT_TRUE(find(mapped));
   EXPECT_FALSE(mapped.isUnique());

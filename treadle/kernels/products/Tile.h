@@ -70,15 +70,15 @@ struct TileWork {
 void runTile(const TileWork &work);
 
 /// Memory to prefetch while some tiles of the same depth are computed, divided among them.
-class FetchedAhead {
+class PrefetchPlan {
 public:
-  FetchedAhead(std::span<const char> bytes, int64_t tiles, int64_t depth)
+  PrefetchPlan(std::span<const char> bytes, int64_t tiles, int64_t depth)
       : rest(bytes), bytesOfTile(std::ssize(bytes) / tiles + 1) {
     int64_t steps = std::max<int64_t>(depth / tileStride, 1);
     lines = (bytesOfTile + cacheLine * steps - 1) / (cacheLine * steps);
   }
 
-  void giveTo(TileWork &work) {
+  void assignTo(TileWork &work) {
     work.ahead = rest.first(std::min(rest.size(), static_cast<size_t>(bytesOfTile)));
     work.aheadLines = lines;
     rest = rest.subspan(work.ahead.size());

@@ -7,17 +7,17 @@
 namespace treadle {
 namespace {
 
-struct FakeState {
+struct FakeQuantState {
   float low = 0, high = 0; // the range, if given by attributes
   float steps[2];          // the lowest and the highest integer
 };
 
 // A range shifted so that zero is one of its steps.
-struct Nudged {
+struct NudgedRange {
   float low, high, step;
   float zeroStep; // steps from `low` to zero
 
-  Nudged(float min, float max, const float (&steps)[2]) {
+  NudgedRange(float min, float max, const float (&steps)[2]) {
     step = (max - min) / (steps[1] - steps[0]);
     float zero = steps[0] - min / step;
     if (zero < steps[0])
@@ -63,22 +63,22 @@ bool checkSame(OpContext &ctx, const Tensor &gradient, const Tensor &in) {
 // --- by attributes -------------------------------------------------------------------------------
 
 void runArgs(OpContext &ctx) {
-  const auto &s = ctx.state<FakeState>();
+  const auto &s = ctx.state<FakeQuantState>();
   const Tensor in = ctx.input(0);
   Tensor *out = TREADLE_OR_RETURN(ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims()));
-  Nudged range(s.low, s.high, s.steps);
+  NudgedRange range(s.low, s.high, s.steps);
   for (int64_t i = 0; i < in.count(); ++i)
     out->data<float>()[i] = range.quantizedByReciprocal(in.data<float>()[i]);
 }
 
 // Inputs: the gradient and the inputs.
 void runArgsGrad(OpContext &ctx) {
-  const auto &s = ctx.state<FakeState>();
+  const auto &s = ctx.state<FakeQuantState>();
   const Tensor gradient = ctx.input(0), in = ctx.input(1);
   if (!checkSame(ctx, gradient, in))
     return;
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
-  Nudged range(s.low, s.high, s.steps);
+  NudgedRange range(s.low, s.high, s.steps);
   for (int64_t i = 0; i < in.count(); ++i)
     out->data<float>()[i] = range.contains(in.data<float>()[i]) ? gradient.data<float>()[i] : 0.0f;
 }
@@ -100,15 +100,15 @@ bool readChannels(OpContext &ctx, const Tensor &in, int first, int64_t &channels
          checkShape(ctx, ctx.input(first + 1), "max", byChannel, channels);
 }
 
-std::vector<Nudged> rangesOf(const FakeState &s, const Tensor &min, const Tensor &max) {
-  std::vector<Nudged> ranges;
+std::vector<NudgedRange> rangesOf(const FakeQuantState &s, const Tensor &min, const Tensor &max) {
+  std::vector<NudgedRange> ranges;
   for (int64_t c = 0; c < min.count(); ++c)
     ranges.emplace_back(min.data<float>()[c], max.data<float>()[c], s.steps);
   return ranges;
 }
 
 // Whether the range is [0, 0]: everything becomes zero, and the gradient passes.
-bool isNothing(const Tensor &min, const Tensor &max, int64_t c) {
+bool isZeroRange(const Tensor &min, const Tensor &max, int64_t c) {
   return min.data<float>()[c] == 0 && max.data<float>()[c] == 0;
 }
 
@@ -119,14 +119,14 @@ template <bool byChannel> void runVars(OpContext &ctx) {
   if (!readChannels<byChannel>(ctx, in, 1, channels))
     return;
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
-  std::vector<Nudged> ranges = rangesOf(ctx.state<FakeState>(), min, max);
+  std::vector<NudgedRange> ranges = rangesOf(ctx.state<FakeQuantState>(), min, max);
   for (int64_t i = 0; i < in.count(); ++i) {
     int64_t c = i % channels;
-    const Nudged &range = ranges[static_cast<size_t>(c)];
+    const NudgedRange &range = ranges[static_cast<size_t>(c)];
     float x = in.data<float>()[i];
-    out->data<float>()[i] = isNothing(min, max, c) ? 0
-                            : byChannel            ? range.quantizedByReciprocal(x)
-                                                   : range.quantized(x);
+    out->data<float>()[i] = isZeroRange(min, max, c) ? 0
+                            : byChannel              ? range.quantizedByReciprocal(x)
+                                                     : range.quantized(x);
   }
 }
 
@@ -141,12 +141,12 @@ template <bool byChannel> void runVarsGrad(OpContext &ctx) {
   Tensor *high = ctx.allocateOutput(2, in.dtype(), max.dims());
   if (!out || !low || !high)
     return;
-  std::vector<Nudged> ranges = rangesOf(ctx.state<FakeState>(), min, max);
+  std::vector<NudgedRange> ranges = rangesOf(ctx.state<FakeQuantState>(), min, max);
   std::vector<double> below(static_cast<size_t>(channels)), above(below);
   for (int64_t i = 0; i < in.count(); ++i) {
     auto c = static_cast<size_t>(i % channels);
     float x = in.data<float>()[i], g = gradient.data<float>()[i];
-    bool isInside = isNothing(min, max, i % channels) || ranges[c].contains(x);
+    bool isInside = isZeroRange(min, max, i % channels) || ranges[c].contains(x);
     out->data<float>()[i] = isInside ? g : 0.0f;
     if (!isInside)
       (x < ranges[c].low    ? below
@@ -163,8 +163,8 @@ template <KernelFn fn, bool hasRange> Expected<BoundKernel> bindFake(const BindC
   int64_t bits = node.attrs.getOr<int64_t>("num_bits", 8);
   if (bits < 2 || bits > 16)
     return Unexpected(invalidArgument("num_bits must be between 2 and 16, but is ", bits));
-  FakeState s{.steps = {node.attrs.getOr("narrow_range", false) ? 1.0f : 0.0f,
-                        static_cast<float>((1 << bits) - 1)}};
+  FakeQuantState s{.steps = {node.attrs.getOr("narrow_range", false) ? 1.0f : 0.0f,
+                             static_cast<float>((1 << bits) - 1)}};
   if (hasRange) {
     s.low = node.attrs.getOr("min", -6.0f);
     s.high = node.attrs.getOr("max", 6.0f);

@@ -14,7 +14,7 @@ namespace treadle {
 namespace {
 
 /// The steps of an op after the sum of products.
-struct Form {
+struct FusedSteps {
   bool hasBias = false, rectifies = false, hasSummand = false;
   bool givesRange = true;   // outputs the range of its result
   bool takesRange = false;  // the range of its result is an input
@@ -23,8 +23,9 @@ struct Form {
 
 /// The indices of the inputs: two operands, the bias, the ranges of the operands, the range of the
 /// result, the addend, and the addend's range if the result has one.
-struct Places {
-  explicit constexpr Places(Form form) : ranges(form.hasBias ? 3 : 2), result(ranges + 4) {
+struct InputIndices {
+  explicit constexpr InputIndices(FusedSteps form)
+      : ranges(form.hasBias ? 3 : 2), result(ranges + 4) {
     summand = result + (form.takesRange ? 2 : 0);
   }
   int ranges, result, summand;
@@ -52,9 +53,9 @@ template <typename Visit> void visitValues(const Tensor &t, Visit &&visit) {
 }
 
 /// Applies the steps after the sum of products; the sums have one column per channel.
-class Finish {
+class QuantizedEpilogue {
 public:
-  Finish(OpContext &ctx, Form form) : ctx(ctx), form(form), at(form) {}
+  QuantizedEpilogue(OpContext &ctx, FusedSteps form) : ctx(ctx), form(form), at(form) {}
 
   /// Reads the inputs. `isShifted`: integer 0 of the first operand represents the minimum of its
   /// range, which the sums don't include; `columns` are the sums of the second operand's columns.
@@ -66,13 +67,13 @@ private:
   bool readFilterRange(int64_t channels);
   bool readBias(int64_t channels);
   bool readSummand(Dims dims);
-  void giveRange(DType dtype);
+  void setRangeOutputs(DType dtype);
   float resultScale(DType dtype) const;
   template <typename Out> void write(std::span<const int32_t> sums, Out *out, DType dtype) const;
 
   OpContext &ctx;
-  Form form;
-  Places at;
+  FusedSteps form;
+  InputIndices at;
   FloatRange input, result, summandRange;
   std::vector<FloatRange> filter; // one, or one per channel
   float inputScale = 0;
@@ -80,7 +81,7 @@ private:
   std::vector<float> summand;      // one per element, dequantized
 };
 
-bool Finish::readFilterRange(int64_t channels) {
+bool QuantizedEpilogue::readFilterRange(int64_t channels) {
   const Tensor &min = ctx.input(at.ranges + 2), &max = ctx.input(at.ranges + 3);
   if (min.count() != max.count() || (min.count() != 1 && min.count() != channels)) {
     ctx.fail(invalidArgument("the range of the filter must be two scalars or two vectors of ",
@@ -93,7 +94,7 @@ bool Finish::readFilterRange(int64_t channels) {
   return true;
 }
 
-bool Finish::readBias(int64_t channels) {
+bool QuantizedEpilogue::readBias(int64_t channels) {
   bias.assign(static_cast<size_t>(channels), 0);
   if (!form.hasBias)
     return true;
@@ -110,7 +111,7 @@ bool Finish::readBias(int64_t channels) {
   return true;
 }
 
-bool Finish::read(int64_t channels, bool isShifted, std::span<const int64_t> columns) {
+bool QuantizedEpilogue::read(int64_t channels, bool isShifted, std::span<const int64_t> columns) {
   if (!readRange(ctx, at.ranges, input) || !readFilterRange(channels) ||
       (form.takesRange && !readRange(ctx, at.result, result)))
     return false;
@@ -129,7 +130,7 @@ bool Finish::read(int64_t channels, bool isShifted, std::span<const int64_t> col
   return true;
 }
 
-bool Finish::readSummand(Dims dims) {
+bool QuantizedEpilogue::readSummand(Dims dims) {
   const Tensor &t = ctx.input(at.summand);
   if (!std::ranges::equal(t.dims(), dims)) {
     ctx.fail(invalidArgument("the addend must have the shape of the result, ", dimsText(dims),
@@ -148,7 +149,7 @@ bool Finish::readSummand(Dims dims) {
 }
 
 /// Returns the value of one step of the result's integers.
-float Finish::resultScale(DType dtype) const {
+float QuantizedEpilogue::resultScale(DType dtype) const {
   if (dtype == DType::Float32)
     return 1;
   if (form.takesRange)
@@ -160,12 +161,12 @@ float Finish::resultScale(DType dtype) const {
 }
 
 // Outputs the range. For 32 bits, the lowest integer isn't used if there are negative ones.
-void Finish::giveRange(DType dtype) {
+void QuantizedEpilogue::setRangeOutputs(DType dtype) {
   int range = 1;
   if (!form.givesRange)
     return;
   if (form.takesRange)
-    return treadle::giveRange(ctx, range, result);
+    return treadle::setRangeOutputs(ctx, range, result);
   const Tensor &stated = ctx.input(at.ranges + 2);
   std::vector<int64_t> dims(stated.dims().begin(), stated.dims().end());
   Tensor *min = ctx.allocateOutput(range, DType::Float32, dims);
@@ -180,7 +181,7 @@ void Finish::giveRange(DType dtype) {
 }
 
 template <typename Out>
-void Finish::write(std::span<const int32_t> sums, Out *out, DType dtype) const {
+void QuantizedEpilogue::write(std::span<const int32_t> sums, Out *out, DType dtype) const {
   float perStep = 1 / resultScale(dtype);
   constexpr bool isRounded = !std::is_same_v<Out, float>;
   constexpr float low = isRounded ? static_cast<float>(std::numeric_limits<Out>::lowest()) : 0;
@@ -206,7 +207,7 @@ void Finish::write(std::span<const int32_t> sums, Out *out, DType dtype) const {
   }
 }
 
-void Finish::run(std::span<const int32_t> sums, Dims dims, DType dtype) {
+void QuantizedEpilogue::run(std::span<const int32_t> sums, Dims dims, DType dtype) {
   if (form.hasSummand && !readSummand(dims))
     return;
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, dims));
@@ -214,7 +215,7 @@ void Finish::run(std::span<const int32_t> sums, Dims dims, DType dtype) {
     write(sums, out->data<float>(), dtype);
   else
     visitQuantized(dtype, [&]<typename T>() { write(sums, out->data<T>(), dtype); });
-  giveRange(ctx.input(0).dtype());
+  setRangeOutputs(ctx.input(0).dtype());
 }
 
 // --- convolutions --------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ void convolveImage(const Window &window, const A *image, const Tensor &filter, u
   });
 }
 
-template <Form form> void convolve(OpContext &ctx) {
+template <FusedSteps form> void convolve(OpContext &ctx) {
   const auto &s = ctx.state<ConvolutionState>();
   const Tensor in = ctx.input(0), filter = ctx.input(1);
   ImageDims image;
@@ -252,7 +253,7 @@ template <Form form> void convolve(OpContext &ctx) {
   ImageDims result = image;
   result.channels = filter.dim(3) * (form.isDepthwise ? image.channels : 1);
   Window window;
-  Finish finish(ctx, form);
+  QuantizedEpilogue finish(ctx, form);
   if (!placeWindow(ctx, s.attrs, image.size, {1, filter.dim(0), filter.dim(1)}, window) ||
       !finish.read(result.channels))
     return;
@@ -278,17 +279,18 @@ template <Form form> void convolve(OpContext &ctx) {
 bool isByte(DType dtype) { return dtype == DType::QInt8 || dtype == DType::QUInt8; }
 
 /// Returns an error for unsupported dtypes: only the second operand may be signed bytes.
-Expected<void> checkTypes(const BindContext &node, Form form) {
+Expected<void> checkTypes(const BindContext &node, FusedSteps form) {
   auto isIn = [&](int i, std::initializer_list<DType> known) {
     return std::ranges::find(known, node.inputTypes[static_cast<size_t>(i)]) != known.end();
   };
   using enum DType;
-  int bad = !isIn(0, {QInt8, QUInt8})                     ? 0
-            : !isIn(1, {QInt8})                           ? 1
-            : form.hasBias && !isIn(2, {Float32, QInt32}) ? 2
-            : form.hasSummand && form.takesRange && !isIn(Places(form).summand, {QInt8, QUInt8})
-                ? Places(form).summand
-                : -1;
+  int bad =
+      !isIn(0, {QInt8, QUInt8})                     ? 0
+      : !isIn(1, {QInt8})                           ? 1
+      : form.hasBias && !isIn(2, {Float32, QInt32}) ? 2
+      : form.hasSummand && form.takesRange && !isIn(InputIndices(form).summand, {QInt8, QUInt8})
+          ? InputIndices(form).summand
+          : -1;
   if (bad >= 0)
     return unsupportedDType(node, node.inputTypes[static_cast<size_t>(bad)]);
   DType out = node.outputTypes[0];
@@ -298,7 +300,7 @@ Expected<void> checkTypes(const BindContext &node, Form form) {
   return {};
 }
 
-template <Form form> Expected<BoundKernel> bindConvolution(const BindContext &node) {
+template <FusedSteps form> Expected<BoundKernel> bindConvolution(const BindContext &node) {
   TREADLE_TRY(checkTypes(node, form));
   auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
   if (attrs.channelsFirst)
@@ -314,7 +316,7 @@ struct ProductState {
   DType out;
 };
 
-template <Form form> void multiply(OpContext &ctx) {
+template <FusedSteps form> void multiply(OpContext &ctx) {
   const auto &s = ctx.state<ProductState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
   ProductSizes sizes{s.transposes};
@@ -341,41 +343,41 @@ template <Form form> void multiply(OpContext &ctx) {
     add(a.data<int8_t>());
   else
     add(a.data<uint8_t>());
-  Finish finish(ctx, form);
+  QuantizedEpilogue finish(ctx, form);
   if (finish.read(columns, s.isShifted, ofColumns))
     finish.run(sums.values<int32_t>(), dims, s.out);
 }
 
-template <Form form> Expected<BoundKernel> bindProduct(const BindContext &node) {
+template <FusedSteps form> Expected<BoundKernel> bindProduct(const BindContext &node) {
   TREADLE_TRY(checkTypes(node, form));
   bool isShifted = node.attrs.getOr("input_quant_mode", std::string("MIN_FIRST")) == "MIN_FIRST";
   return expensive(boundWith(multiply<form>, ProductState{Transpositions::of(node.attrs), isShifted,
                                                           node.outputTypes[0]}));
 }
 
-constexpr Form plain{}, biased{.hasBias = true};
-constexpr Form withRelu(Form form) {
+constexpr FusedSteps plain{}, biased{.hasBias = true};
+constexpr FusedSteps withRelu(FusedSteps form) {
   form.rectifies = true;
   return form;
 }
-constexpr Form summed(Form form) {
+constexpr FusedSteps summed(FusedSteps form) {
   form.hasSummand = true;
   return withRelu(form);
 }
-constexpr Form requantized(Form form) {
+constexpr FusedSteps requantized(FusedSteps form) {
   form.takesRange = true;
   return form;
 }
-constexpr Form inFloats(Form form) {
+constexpr FusedSteps inFloats(FusedSteps form) {
   form.givesRange = false;
   return requantized(form);
 }
-constexpr Form depthwise(Form form) {
+constexpr FusedSteps depthwise(FusedSteps form) {
   form.isDepthwise = true;
   return form;
 }
 
-template <Form form> constexpr BindFn conv = bindConvolution<form>;
+template <FusedSteps form> constexpr BindFn conv = bindConvolution<form>;
 
 const KernelEntry fusedQuantizedTable[] = {
     {"QuantizedConv2DPerChannel", conv<plain>},

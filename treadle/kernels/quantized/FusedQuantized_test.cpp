@@ -1,5 +1,5 @@
 // The expected values are those of TensorFlow 2.21 with oneDNN.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -143,7 +143,7 @@ TEST(FusedQuantized, ABiasOfFloatsForARangeThatBeginsBelowZero) {
   EXPECT_NEAR(out[0].data<float>()[0], -0.5 * 3 / 127 + (100 * step - 0.5) * 10 / 127 + 0.25, 1e-5);
 }
 
-TEST(FusedQuantized, WhatDoesNotFit) {
+TEST(FusedQuantized, MismatchedShapesAreErrors) {
   std::vector<Tensor> inputs = joined({image, filter, vec<float>({1})}, oneRange);
   EXPECT_EQ(errorClassOf("QuantizedConv2DWithBias", inputs, {QInt32, Float32, Float32}, valid()),
             "InvalidArgumentError");

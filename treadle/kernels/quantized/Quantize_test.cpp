@@ -1,5 +1,5 @@
 // The expected values are those of TensorFlow 2.21.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -76,7 +76,7 @@ void matMul(OpContext &ctx) {
         for (int64_t j = 0; j < columns; ++j)
           sums[i * columns + j] += factor * y[static_cast<size_t>(sizes.inB(k, j))];
       }
-    giveRange(ctx, 1, rangeOfProduct<A, B, int32_t>(aRange, bRange));
+    setRangeOutputs(ctx, 1, rangeOfProduct<A, B, int32_t>(aRange, bRange));
   });
 }
 
@@ -120,7 +120,7 @@ void convolve(OpContext &ctx) {
           for (int64_t j = 0; j < to; ++j)
             sum[j] += pixel[i] * y[static_cast<size_t>((tap * from + i) * to + j)];
       });
-    giveRange(ctx, 1, rangeOfProduct<A, B, int32_t>(inRange, filterRange));
+    setRangeOutputs(ctx, 1, rangeOfProduct<A, B, int32_t>(inRange, filterRange));
   });
 }
 
@@ -146,8 +146,8 @@ FloatRange rangeOfSum(FloatRange a, FloatRange b, int room) {
 
 // An operand converted to the range of a sum. TensorFlow multiplies the integers of a tensor, so
 // that the rounding errors of a level accumulate, but not those of a scalar.
-template <typename T> struct Term {
-  Term(const Tensor &t, FloatRange from, FloatRange to)
+template <typename T> struct RescaledOperand {
+  RescaledOperand(const Tensor &t, FloatRange from, FloatRange to)
       : first(codeOf(t.count() == 1 ? *t.data<T>() : T(0), from, to)),
         step(t.count() == 1 ? 0 : codeOf(1, from, to) - first) {}
   static int32_t codeOf(T x, FloatRange from, FloatRange to) {
@@ -164,7 +164,7 @@ template <typename T> struct SumOf {
       : range(rangeOfSum(a, b, 14)), a(x, a, range), b(y, b, range) {}
   int32_t operator()(T x, T y) const { return static_cast<int32_t>(a(x) + b(y)); }
   FloatRange range;
-  Term<T> a, b;
+  RescaledOperand<T> a, b;
 };
 
 template <typename T> struct ProductOf {
@@ -199,7 +199,7 @@ template <template <typename> class Operation> void combine(OpContext &ctx) {
           operation(x.data<uint8_t>()[at[0] + i * plan.stride[0][inner]],
                     y.data<uint8_t>()[at[1] + i * plan.stride[1][inner]]);
   });
-  giveRange(ctx, 1, operation.range);
+  setRangeOutputs(ctx, 1, operation.range);
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindCombination(const BindContext &node) {
@@ -227,7 +227,7 @@ void addBias(OpContext &ctx) {
       out->data<int32_t>()[i] = quantize(inValue(in.data<T>()[i])) +
                                 quantize(biasValue(bias.data<T>()[i % bias.count()]));
   });
-  giveRange(ctx, 1, range);
+  setRangeOutputs(ctx, 1, range);
 }
 
 Expected<BoundKernel> bindBias(const BindContext &node) {

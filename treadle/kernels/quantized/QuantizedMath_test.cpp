@@ -1,5 +1,5 @@
 // The expected values are those of TensorFlow 2.21.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -97,7 +97,7 @@ TEST(Requantize, RectifyingAndJoining) {
             (std::vector<uint8_t>{1, 71, 25, 40, 250, 113}));
 }
 
-TEST(Requantize, ARangeThatIsNone) {
+TEST(Requantize, InvalidRangesAreAccepted) {
   float nan = std::numeric_limits<float>::quiet_NaN(), huge = 1e30f;
   EXPECT_EQ(run("QuantizedRelu6", {a}, {0, nan}, DType::QUInt8)[0].count(), 6);
   EXPECT_EQ(run("QuantizedReluX", {a, scalar(huge)}, {0, 1e-30f}, DType::QUInt8)[0].count(), 6);

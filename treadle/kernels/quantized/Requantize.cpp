@@ -62,7 +62,7 @@ void requantize(OpContext &ctx, FloatRange from, FloatRange to) {
         out->data<T>()[i] = quantize(dequantize(in.data<int32_t>()[i]));
     });
   }
-  giveRange(ctx, 1, to);
+  setRangeOutputs(ctx, 1, to);
 }
 
 // Returns the range of the elements, widened to contain zero.
@@ -79,7 +79,7 @@ void requantizationRange(OpContext &ctx) {
   FloatRange range;
   if (!checkInt32(ctx) || !readRange(ctx, 1, range))
     return;
-  giveRange(ctx, 0, usedRange(ctx.input(0), range));
+  setRangeOutputs(ctx, 0, usedRange(ctx.input(0), range));
 }
 
 void shrinkRange(OpContext &ctx) {
@@ -119,12 +119,12 @@ void reshapeQuantized(OpContext &ctx) {
     return ctx.fail(invalidArgument("a tensor of shape ", dimsText(in.dims()),
                                     " can't be reshaped to ", dimsText(readIndices(ctx.input(1)))));
   ctx.setOutput(0, in.withDims(dims));
-  giveRange(ctx, 1, range);
+  setRangeOutputs(ctx, 1, range);
 }
 
 // The inputs of a concatenation: the dimension, the tensors, their minima and their maxima
 // (QuantizedConcatV2 has the dimension after the tensors).
-struct Joined {
+struct ConcatInputs {
   int first, number, axisInput;
   int minOf(int k) const { return (axisInput ? first + number + 1 : first + number) + k; }
   int maxOf(int k) const { return minOf(k) + number; }
@@ -132,7 +132,7 @@ struct Joined {
 
 template <bool isV2> void concatQuantized(OpContext &ctx) {
   int number = (ctx.numInputs() - 1) / 3;
-  Joined at{isV2 ? 0 : 1, number, isV2 ? number : 0};
+  ConcatInputs at{isV2 ? 0 : 1, number, isV2 ? number : 0};
   const Tensor first = ctx.input(at.first);
   if (!ctx.input(at.axisInput).isScalar())
     return ctx.fail(invalidArgument("concat_dim must be a scalar, but it is ",
@@ -182,7 +182,7 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
       begin += width;
     }
   });
-  giveRange(ctx, 1, range);
+  setRangeOutputs(ctx, 1, range);
 }
 
 // --- relu ----------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ template <Limit limit> void rectify(OpContext &ctx) {
     std::ranges::transform(in.values<T>(), out->data<T>(),
                            [&](T x) { return std::min(std::max(x, zero), most); });
   });
-  giveRange(ctx, 1, range);
+  setRangeOutputs(ctx, 1, range);
 }
 
 // --- pooling -------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
             static_cast<T>(isMean && counts[i] ? sums[i] / counts[i] : sums[i]);
     }
   });
-  giveRange(ctx, 1, range);
+  setRangeOutputs(ctx, 1, range);
 }
 
 template <bool isMean> Expected<BoundKernel> bindPooling(const BindContext &node) {

@@ -11,11 +11,11 @@
 namespace treadle::uniform {
 
 /// The range of integers, from the attributes with a prefix (`lhs_`, or none).
-struct Range {
+struct QuantizedRange {
   int64_t axis = -1;
   int32_t min, max;
 
-  static Expected<Range> of(const BindContext &node, const std::string &prefix) {
+  static Expected<QuantizedRange> of(const BindContext &node, const std::string &prefix) {
     int64_t min = TREADLE_TRY(node.attrs.get<int64_t>(prefix + "quantization_min_val")),
             max = TREADLE_TRY(node.attrs.get<int64_t>(prefix + "quantization_max_val"));
     int64_t axis = node.attrs.getOr<int64_t>(prefix + "quantization_axis", -1);
@@ -23,7 +23,7 @@ struct Range {
       return Unexpected(invalidArgument(prefix, "quantization_min_val is ", min, ", _max_val ", max,
                                         " and _axis ", axis,
                                         ", expected an int32 range and an axis of -1 or more"));
-    return Range{axis, static_cast<int32_t>(min), static_cast<int32_t>(max)};
+    return QuantizedRange{axis, static_cast<int32_t>(min), static_cast<int32_t>(max)};
   }
 
   int32_t clamped(int32_t x) const { return std::clamp(x, min, max); }
@@ -38,12 +38,12 @@ inline int32_t wrappingDifference(int32_t a, int32_t b) {
 }
 
 /// The scales and zero points of the slices of a tensor.
-class Parameters {
+class QuantizationParameters {
 public:
   /// Reads the parameters of a tensor of shape `dims` from inputs `i` and `i + 1`. Ops that
   /// multiply by a quotient of scales need positive ones.
-  static Expected<Parameters> of(OpContext &ctx, int i, int64_t axis, Dims dims,
-                                 bool mustBePositive = true) {
+  static Expected<QuantizationParameters> of(OpContext &ctx, int i, int64_t axis, Dims dims,
+                                             bool mustBePositive = true) {
     const Tensor &scales = ctx.input(i), &zeros = ctx.input(i + 1);
     bool isWhole = axis == -1;
     bool fits = isWhole ? scales.rank() == 0 && zeros.rank() == 0
@@ -59,7 +59,7 @@ public:
       if (!(scales.data<float>()[s] > 0))
         return Unexpected(
             invalidArgument("scales must be positive, but one is ", scales.data<float>()[s]));
-    Parameters p(scales, zeros);
+    QuantizationParameters p(scales, zeros);
     if (!isWhole) {
       p.count = scales.dim(0);
       for (size_t d = static_cast<size_t>(axis) + 1; d < dims.size(); ++d)
@@ -68,8 +68,8 @@ public:
     return p;
   }
   /// Same; nullopt, with ctx failed, on errors.
-  static std::optional<Parameters> read(OpContext &ctx, int i, int64_t axis, Dims dims,
-                                        bool mustBePositive = true) {
+  static std::optional<QuantizationParameters> read(OpContext &ctx, int i, int64_t axis, Dims dims,
+                                                    bool mustBePositive = true) {
     return ctx.check(of(ctx, i, axis, dims, mustBePositive));
   }
 
@@ -80,7 +80,8 @@ public:
   int64_t slices() const { return count; }
 
 private:
-  Parameters(Tensor scales, Tensor zeros) : scales(std::move(scales)), zeros(std::move(zeros)) {}
+  QuantizationParameters(Tensor scales, Tensor zeros)
+      : scales(std::move(scales)), zeros(std::move(zeros)) {}
 
   Tensor scales, zeros;
   int64_t count = 1, stride = 1;
@@ -93,16 +94,16 @@ inline int32_t roundedUp(float x) {
   return whole >= -0x1p31f && whole < 0x1p31f ? static_cast<int32_t>(whole) : INT32_MIN;
 }
 
-inline int32_t quantized(float x, float inverseScale, int32_t zero, const Range &range) {
+inline int32_t quantized(float x, float inverseScale, int32_t zero, const QuantizedRange &range) {
   return range.clamped(wrappingSum(roundedUp(x * inverseScale), zero));
 }
 
 /// Multiplies integers by a float in fixed-point arithmetic, as all of TensorFlow Lite's kernels
 /// do.
-class Multiplier {
+class FixedPointMultiplier {
 public:
   /// Converts a positive, finite factor. Large factors saturate.
-  static Expected<Multiplier> of(double factor) {
+  static Expected<FixedPointMultiplier> of(double factor) {
     if (!std::isfinite(factor) || factor <= 0)
       return Unexpected(
           invalidArgument("a factor of scales must be positive and finite, but is ", factor));
@@ -114,10 +115,10 @@ public:
       ++exponent;
     }
     if (exponent < -31)
-      return Multiplier(0, 0);
+      return FixedPointMultiplier(0, 0);
     if (exponent > 30)
-      return Multiplier(INT32_MAX, 30);
-    return Multiplier(fixed, exponent);
+      return FixedPointMultiplier(INT32_MAX, 30);
+    return FixedPointMultiplier(fixed, exponent);
   }
 
   int32_t operator()(int32_t x) const {
@@ -126,7 +127,7 @@ public:
   }
 
 private:
-  Multiplier(int64_t number, int exponent) : number(number), shift(31 - exponent) {}
+  FixedPointMultiplier(int64_t number, int exponent) : number(number), shift(31 - exponent) {}
 
   int64_t number;
   int shift;

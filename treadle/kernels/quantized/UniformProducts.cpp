@@ -26,15 +26,15 @@ struct WindowState {
 };
 
 struct ProductState {
-  std::optional<Range> lhs, out; // none in hybrid ops
-  Range rhs;
+  std::optional<QuantizedRange> lhs, out; // none in hybrid ops
+  QuantizedRange rhs;
   std::optional<WindowState> window;
 };
 
 // --- operands ----------------------------------------------------------------------------------
 
 /// Returns the integers minus their zero points, as int32.
-Expected<Tensor> centred(const Tensor &x, const Parameters &p) {
+Expected<Tensor> centred(const Tensor &x, const QuantizationParameters &p) {
   Tensor out = TREADLE_TRY(Tensor::make(DType::Int32, x.dims()));
   for (int64_t i = 0; i < x.count(); ++i)
     out.data<int32_t>()[i] = x.data<int8_t>()[i] - p.zero(p.slice(i));
@@ -54,7 +54,7 @@ struct SliceQuantization {
   float scale = 0, inverse = 0;
   int32_t zero = 0;
 
-  static constexpr Range range{-1, INT8_MIN, INT8_MAX};
+  static constexpr QuantizedRange range{-1, INT8_MIN, INT8_MAX};
 
   /// Computes them. The range contains 0; the zero point is the integer nearest to it.
   void choose() {
@@ -289,9 +289,11 @@ public:
 };
 
 /// Returns the slice of a feature; 0 if there is one slice for the whole operand.
-int64_t sliceOf(const Parameters &p, int64_t feature) { return p.slices() == 1 ? 0 : feature; }
+int64_t sliceOf(const QuantizationParameters &p, int64_t feature) {
+  return p.slices() == 1 ? 0 : feature;
+}
 
-Expected<void> checkAxis(std::string_view operand, const Range &range, int64_t features) {
+Expected<void> checkAxis(std::string_view operand, const QuantizedRange &range, int64_t features) {
   if (range.axis == -1 || range.axis == features)
     return {};
   return Unexpected(invalidArgument(operand, "_quantization_axis is ", range.axis,
@@ -299,13 +301,15 @@ Expected<void> checkAxis(std::string_view operand, const Range &range, int64_t f
 }
 
 /// Returns the factors from sums to integers of the result, for each feature.
-Expected<std::vector<Multiplier>> outputFactors(const Parameters &lhs, const Parameters &rhs,
-                                                const Parameters &to, int64_t features) {
-  std::vector<Multiplier> factors;
+Expected<std::vector<FixedPointMultiplier>> outputFactors(const QuantizationParameters &lhs,
+                                                          const QuantizationParameters &rhs,
+                                                          const QuantizationParameters &to,
+                                                          int64_t features) {
+  std::vector<FixedPointMultiplier> factors;
   for (int64_t i = 0; i < features; ++i)
-    factors.push_back(
-        TREADLE_TRY(Multiplier::of(static_cast<double>(lhs.scale(0)) * rhs.scale(sliceOf(rhs, i)) /
-                                   to.scale(sliceOf(to, i)))));
+    factors.push_back(TREADLE_TRY(
+        FixedPointMultiplier::of(static_cast<double>(lhs.scale(0)) * rhs.scale(sliceOf(rhs, i)) /
+                                 to.scale(sliceOf(to, i)))));
   return factors;
 }
 
@@ -316,13 +320,17 @@ Expected<void> computeProduct(OpContext &ctx, const ProductState &s) {
   TREADLE_TRY(checkAxis("output", *s.out, product.features()));
   if (s.rhs.axis == -1 && s.out->axis != -1)
     return Unexpected(invalidArgument("the result is quantized along an axis, but rhs is not"));
-  Parameters from = TREADLE_TRY(Parameters::of(ctx, 2, s.lhs->axis, lhs.dims()));
-  Parameters by = TREADLE_TRY(Parameters::of(ctx, 4, s.rhs.axis, rhs.dims()));
+  QuantizationParameters from =
+      TREADLE_TRY(QuantizationParameters::of(ctx, 2, s.lhs->axis, lhs.dims()));
+  QuantizationParameters by =
+      TREADLE_TRY(QuantizationParameters::of(ctx, 4, s.rhs.axis, rhs.dims()));
   Tensor sums =
       TREADLE_TRY(product.sums(TREADLE_TRY(centred(lhs, from)), TREADLE_TRY(centred(rhs, by))));
-  Parameters to = TREADLE_TRY(Parameters::of(ctx, 6, s.out->axis, sums.dims()));
+  QuantizationParameters to =
+      TREADLE_TRY(QuantizationParameters::of(ctx, 6, s.out->axis, sums.dims()));
   Coordinate feature(sums.dims(), product.features());
-  std::vector<Multiplier> factors = TREADLE_TRY(outputFactors(from, by, to, feature.size));
+  std::vector<FixedPointMultiplier> factors =
+      TREADLE_TRY(outputFactors(from, by, to, feature.size));
   Tensor *out = ctx.allocateOutput(0, DType::QInt32, sums.dims());
   for (int64_t i = 0; out && i < sums.count(); ++i) {
     int64_t f = feature(i);
@@ -336,7 +344,8 @@ Expected<void> computeHybrid(OpContext &ctx, const ProductState &s) {
   const Tensor &lhs = ctx.input(0), &rhs = ctx.input(1);
   QuantizedProduct product = TREADLE_TRY(QuantizedProduct::of(s, lhs, rhs));
   TREADLE_TRY(checkAxis("rhs", s.rhs, product.filterFeatures()));
-  Parameters by = TREADLE_TRY(Parameters::of(ctx, 2, s.rhs.axis, rhs.dims()));
+  QuantizationParameters by =
+      TREADLE_TRY(QuantizationParameters::of(ctx, 2, s.rhs.axis, rhs.dims()));
   QuantizedBatch batch = TREADLE_TRY(quantizeBatch(lhs, product.inputBatch()));
   Tensor sums = TREADLE_TRY(product.sums(batch.integers, TREADLE_TRY(centred(rhs, by))));
   Coordinate feature(sums.dims(), product.features()), row(sums.dims(), product.outputBatch());
@@ -362,10 +371,10 @@ Expected<BoundKernel> bindProduct(const BindContext &node) {
   DType lhs = isHybrid ? DType::Float32 : DType::QInt8;
   if (node.inputTypes[0] != lhs || node.inputTypes[1] != DType::QInt8)
     return unsupportedDType(node, node.inputTypes[node.inputTypes[0] != lhs ? 0 : 1]);
-  s.rhs = TREADLE_TRY(Range::of(node, "rhs_"));
+  s.rhs = TREADLE_TRY(QuantizedRange::of(node, "rhs_"));
   if (!isHybrid) {
-    s.lhs = TREADLE_TRY(Range::of(node, "lhs_"));
-    s.out = TREADLE_TRY(Range::of(node, "output_"));
+    s.lhs = TREADLE_TRY(QuantizedRange::of(node, "lhs_"));
+    s.out = TREADLE_TRY(QuantizedRange::of(node, "output_"));
   }
   if (!isHybrid && s.lhs->axis != -1)
     return Unexpected(invalidArgument("lhs_quantization_axis is ", s.lhs->axis, ", expected -1"));

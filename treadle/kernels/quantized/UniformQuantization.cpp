@@ -14,14 +14,14 @@ using namespace uniform;
 // --- quantization and dequantization -----------------------------------------------------------
 
 struct QuantizeState {
-  Range range;
+  QuantizedRange range;
   DType out;
 };
 
 void runQuantize(OpContext &ctx) {
   const auto &s = ctx.state<QuantizeState>();
   const Tensor in = ctx.input(0);
-  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims(), /*mustBePositive=*/false);
+  auto p = QuantizationParameters::read(ctx, 1, s.range.axis, in.dims(), /*mustBePositive=*/false);
   Tensor *out = TREADLE_OR_RETURN(p ? ctx.allocateOutput(0, s.out, in.dims()) : nullptr);
   visitQuantized(s.out, [&]<typename T>() {
     for (int64_t i = 0; i < in.count(); ++i) {
@@ -35,7 +35,7 @@ void runQuantize(OpContext &ctx) {
 void runDequantize(OpContext &ctx) {
   const auto &s = ctx.state<QuantizeState>();
   const Tensor in = ctx.input(0);
-  auto p = Parameters::read(ctx, 1, s.range.axis, in.dims());
+  auto p = QuantizationParameters::read(ctx, 1, s.range.axis, in.dims());
   Tensor *out = TREADLE_OR_RETURN(p ? ctx.allocateOutput(0, DType::Float32, in.dims()) : nullptr);
   visitQuantized(in.dtype(), [&]<typename T>() {
     for (int64_t i = 0; i < in.count(); ++i) {
@@ -47,7 +47,7 @@ void runDequantize(OpContext &ctx) {
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindQuantize(const BindContext &node) {
-  Range range = TREADLE_TRY(Range::of(node, ""));
+  QuantizedRange range = TREADLE_TRY(QuantizedRange::of(node, ""));
   DType integers = node.inputTypes[0] == DType::Float32 ? node.outputTypes[0] : node.inputTypes[0];
   if (integers != DType::QInt8 && integers != DType::QUInt8 && integers != DType::QInt32)
     return unsupportedDType(node, integers);
@@ -57,22 +57,23 @@ template <KernelFn fn> Expected<BoundKernel> bindQuantize(const BindContext &nod
 // --- requantization ----------------------------------------------------------------------------
 
 struct RequantizeState {
-  Range in, out;
+  QuantizedRange in, out;
   DType dtype;
 };
 
 /// Returns the factors from slices of one tensor to those of another. Either may have a single
 /// slice.
-Expected<std::vector<Multiplier>> multipliers(const Parameters &from, const Parameters &to) {
-  std::vector<Multiplier> list;
+Expected<std::vector<FixedPointMultiplier>> multipliers(const QuantizationParameters &from,
+                                                        const QuantizationParameters &to) {
+  std::vector<FixedPointMultiplier> list;
   for (int64_t i = 0; i < std::max(from.slices(), to.slices()); ++i)
-    list.push_back(
-        TREADLE_TRY(Multiplier::of(static_cast<double>(from.scale(from.slices() == 1 ? 0 : i)) /
-                                   to.scale(to.slices() == 1 ? 0 : i))));
+    list.push_back(TREADLE_TRY(
+        FixedPointMultiplier::of(static_cast<double>(from.scale(from.slices() == 1 ? 0 : i)) /
+                                 to.scale(to.slices() == 1 ? 0 : i))));
   return list;
 }
 
-bool shareAxis(OpContext &ctx, const Range &a, const Range &b) {
+bool shareAxis(OpContext &ctx, const QuantizedRange &a, const QuantizedRange &b) {
   if (a.axis == -1 || b.axis == -1 || a.axis == b.axis)
     return true;
   ctx.fail(
@@ -83,8 +84,8 @@ bool shareAxis(OpContext &ctx, const Range &a, const Range &b) {
 void runRequantize(OpContext &ctx) {
   const auto &s = ctx.state<RequantizeState>();
   const Tensor in = ctx.input(0);
-  auto from = Parameters::read(ctx, 1, s.in.axis, in.dims());
-  auto to = from ? Parameters::read(ctx, 3, s.out.axis, in.dims()) : std::nullopt;
+  auto from = QuantizationParameters::read(ctx, 1, s.in.axis, in.dims());
+  auto to = from ? QuantizationParameters::read(ctx, 3, s.out.axis, in.dims()) : std::nullopt;
   if (!to || !shareAxis(ctx, s.in, s.out))
     return;
   auto factors = ctx.check(multipliers(*from, *to));
@@ -106,15 +107,16 @@ Expected<BoundKernel> bindRequantize(const BindContext &node) {
   for (DType dtype : {node.inputTypes[0], node.outputTypes[0]})
     if (dtype != DType::QInt8 && dtype != DType::QInt32)
       return unsupportedDType(node, dtype);
-  Range in = TREADLE_TRY(Range::of(node, "input_"));
-  return boundWith(runRequantize, RequantizeState{in, TREADLE_TRY(Range::of(node, "output_")),
-                                                  node.outputTypes[0]});
+  QuantizedRange in = TREADLE_TRY(QuantizedRange::of(node, "input_"));
+  return boundWith(
+      runRequantize,
+      RequantizeState{in, TREADLE_TRY(QuantizedRange::of(node, "output_")), node.outputTypes[0]});
 }
 
 // --- addition and clipping ---------------------------------------------------------------------
 
 struct AddState {
-  Range lhs, rhs, out;
+  QuantizedRange lhs, rhs, out;
 };
 
 /// TensorFlow converts between qint32 and int32 through float; 2^31 wraps around.
@@ -123,10 +125,10 @@ int32_t throughFloat(int32_t x) {
 }
 
 /// Returns an operand in the scale of the result, without the zero point.
-std::optional<Tensor> rescaled(OpContext &ctx, int operand, const Range &range,
-                               const Parameters &to) {
+std::optional<Tensor> rescaled(OpContext &ctx, int operand, const QuantizedRange &range,
+                               const QuantizationParameters &to) {
   const Tensor in = ctx.input(operand);
-  auto from = Parameters::read(ctx, 2 + 2 * operand, range.axis, in.dims());
+  auto from = QuantizationParameters::read(ctx, 2 + 2 * operand, range.axis, in.dims());
   auto out = from ? ctx.check(Tensor::make(DType::Int32, in.dims())) : std::nullopt;
   if (!out)
     return out;
@@ -151,7 +153,7 @@ void runAdd(OpContext &ctx) {
   if (!planBroadcast<2>({ctx.input(0).dims(), ctx.input(1).dims()}, plan))
     return ctx.fail(invalidArgument("shapes ", dimsText(ctx.input(0).dims()), " and ",
                                     dimsText(ctx.input(1).dims()), " do not broadcast"));
-  auto to = Parameters::read(ctx, 6, s.out.axis, plan.resultDims());
+  auto to = QuantizationParameters::read(ctx, 6, s.out.axis, plan.resultDims());
   auto lhs = to ? rescaled(ctx, 0, s.lhs, *to) : std::nullopt;
   auto rhs = lhs ? rescaled(ctx, 1, s.rhs, *to) : std::nullopt;
   Tensor *out =
@@ -170,16 +172,17 @@ void runAdd(OpContext &ctx) {
 Expected<BoundKernel> bindAdd(const BindContext &node) {
   if (node.inputTypes[0] != DType::QInt32)
     return unsupportedDType(node, node.inputTypes[0]);
-  Range lhs = TREADLE_TRY(Range::of(node, "lhs_")), rhs = TREADLE_TRY(Range::of(node, "rhs_"));
-  return boundWith(runAdd, AddState{lhs, rhs, TREADLE_TRY(Range::of(node, "output_"))});
+  QuantizedRange lhs = TREADLE_TRY(QuantizedRange::of(node, "lhs_")),
+                 rhs = TREADLE_TRY(QuantizedRange::of(node, "rhs_"));
+  return boundWith(runAdd, AddState{lhs, rhs, TREADLE_TRY(QuantizedRange::of(node, "output_"))});
 }
 
 // Inputs: the operand, the lowest and the highest integer of each slice, scales and zero points.
 void runClip(OpContext &ctx) {
-  const auto &range = ctx.state<Range>();
+  const auto &range = ctx.state<QuantizedRange>();
   const Tensor in = ctx.input(0), least = ctx.input(1), most = ctx.input(2);
-  auto p =
-      TREADLE_OR_RETURN(Parameters::read(ctx, 3, range.axis, in.dims(), /*mustBePositive=*/false));
+  auto p = TREADLE_OR_RETURN(
+      QuantizationParameters::read(ctx, 3, range.axis, in.dims(), /*mustBePositive=*/false));
   if (least.count() != p.slices() || most.count() != p.slices())
     return ctx.fail(invalidArgument("min and max are ", tensorTypeText(least), " and ",
                                     tensorTypeText(most), ", expected ", p.slices(), " elements"));
@@ -194,7 +197,7 @@ void runClip(OpContext &ctx) {
 Expected<BoundKernel> bindClip(const BindContext &node) {
   if (node.inputTypes[0] != DType::QInt32)
     return unsupportedDType(node, node.inputTypes[0]);
-  return boundWith(runClip, TREADLE_TRY(Range::of(node, "")));
+  return boundWith(runClip, TREADLE_TRY(QuantizedRange::of(node, "")));
 }
 
 const KernelEntry uniformQuantizationTable[] = {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "treadle/kernels/random/Philox.h"
+#include "treadle/tensor/BudgetedMemory.h"
 #include "treadle/tensor/Error.h"
-#include "treadle/tensor/KeptMemory.h"
 
 #include <cstdint>
 #include <memory>
@@ -39,8 +39,8 @@ public:
 
 private:
   const MemoryShare share;
-  KeptVector<int32_t> weights;
-  KeptVector<int32_t> sums; // a Fenwick tree of the weights
+  BudgetedVector<int32_t> weights;
+  BudgetedVector<int32_t> sums; // a Fenwick tree of the weights
   int32_t total;
 };
 

@@ -1,6 +1,6 @@
 // Ops that sample candidate classes for sampled losses, with their expected counts; and
 // ComputeAccidentalHits.
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/random/CandidateSampler.h"
 #include "treadle/kernels/random/RandomStream.h"
 #include "treadle/kernels/text/StringNumbers.h"
@@ -16,10 +16,10 @@ namespace treadle {
 namespace {
 
 // The state of a learning sampler, kept in the session.
-class LearntResource : public Resource {
+class LearningSamplerResource : public Resource {
 public:
   static constexpr std::string_view kindName = "learned classes";
-  explicit LearntResource(int64_t range) : sampler(range) {}
+  explicit LearningSamplerResource(int64_t range) : sampler(range) {}
   std::string_view kind() const override { return kindName; }
 
   std::mutex mutex;
@@ -34,7 +34,7 @@ struct SamplingState {
   std::string name;
 };
 
-struct Drawn {
+struct DrawnClasses {
   Tensor *ids, *trueCounts, *counts;
 };
 
@@ -47,7 +47,7 @@ float expectedCount(float p, int64_t samples, int64_t tries) {
 }
 
 void draw(const SamplingState &s, const CandidateSampler &sampler, PhiloxNumbers &numbers,
-          const Tensor &trueIds, const Drawn &out) {
+          const Tensor &trueIds, const DrawnClasses &out) {
   auto *ids = out.ids->data<int64_t>();
   int64_t tries = 0;
   std::unordered_set<int64_t> drawn;
@@ -60,7 +60,7 @@ void draw(const SamplingState &s, const CandidateSampler &sampler, PhiloxNumbers
   std::ranges::transform(trueIds.values<int64_t>(), out.trueCounts->data<float>(), count);
 }
 
-std::optional<Drawn> allocate(OpContext &ctx, const SamplingState &s) {
+std::optional<DrawnClasses> allocate(OpContext &ctx, const SamplingState &s) {
   const Tensor &in = ctx.input(0);
   if (in.rank() != 2 || in.dim(1) != s.trueClasses) {
     ctx.fail(invalidArgument("true_classes must be a matrix of ", s.trueClasses,
@@ -76,7 +76,7 @@ std::optional<Drawn> allocate(OpContext &ctx, const SamplingState &s) {
       ctx.fail(invalidArgument("there is no class ", id, "; expected one of [0, ", s.range, ")"));
       return std::nullopt;
     }
-  Drawn out;
+  DrawnClasses out;
   out.ids = ctx.allocateOutput(0, DType::Int64, {s.samples});
   out.trueCounts = ctx.allocateOutput(1, DType::Float32, in.dims());
   out.counts = ctx.allocateOutput(2, DType::Float32, {s.samples});
@@ -107,8 +107,8 @@ void runLearning(OpContext &ctx) {
   auto trueIds = ctx.input(0).values<int64_t>();
   Philox stream = reserve(ctx, s);
   PhiloxNumbers numbers(stream);
-  auto learnt = ctx.run().resources.lookupOrCreate<LearntResource>(
-      "", s.name, [&] { return makeRef<LearntResource>(s.range); });
+  auto learnt = ctx.run().resources.lookupOrCreate<LearningSamplerResource>(
+      "", s.name, [&] { return makeRef<LearningSamplerResource>(s.range); });
   std::lock_guard lock(learnt->mutex);
   draw(s, learnt->sampler, numbers, ctx.input(0), out);
   learnt->sampler.learn(trueIds);

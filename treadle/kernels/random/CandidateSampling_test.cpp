@@ -1,6 +1,6 @@
 // The classes and counts expected here are those that TensorFlow 2.21 draws from the same seeds.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/random/CandidateSampler.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

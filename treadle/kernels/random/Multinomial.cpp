@@ -73,7 +73,7 @@ template <typename T> struct MultinomialKernel {
     if (!isStateless) // each row reserves a multiple of four two-word numbers
       stream =
           s.stream.reserve(ctx, static_cast<uint64_t>(logits.dim(0) * ((samples + 3) / 4 * 4) * 2) *
-                                    blocksOfElement);
+                                    blocksPerElement);
     drawClasses<T>(logits, stream, *out);
   }
 };

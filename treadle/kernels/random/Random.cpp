@@ -14,7 +14,7 @@ struct RandomState {
 };
 
 Philox reserveFor(OpContext &ctx, const RandomState &s, int64_t elements) {
-  return s.stream.reserve(ctx, static_cast<uint64_t>(elements) * blocksOfElement);
+  return s.stream.reserve(ctx, static_cast<uint64_t>(elements) * blocksPerElement);
 }
 
 void runReal(OpContext &ctx) {

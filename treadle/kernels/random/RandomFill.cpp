@@ -13,7 +13,7 @@ namespace {
 // Draws until the group is full. For this, each group has 256 numbers of the stream per element.
 template <typename T> struct TruncatedNormalNumbers {
   static constexpr float cost = 25;
-  static constexpr uint64_t blocksOfGroup = groupOf<T> * 256 / 4;
+  static constexpr uint64_t blocksPerGroup = groupOf<T> * 256 / 4;
   static auto pairFrom(PhiloxNumbers &numbers) {
     uint32_t x = numbers.next(), y = numbers.next();
     if constexpr (sizeof(T) == 8) {
@@ -54,9 +54,9 @@ template <typename T> using FullIntegers = UniformIntegers<T, true>;
 
 // --- tensors -------------------------------------------------------------------------------------
 
-template <typename Numbers> constexpr uint64_t blocksOfGroup() {
-  if constexpr (requires { Numbers::blocksOfGroup; })
-    return Numbers::blocksOfGroup;
+template <typename Numbers> constexpr uint64_t blocksPerGroup() {
+  if constexpr (requires { Numbers::blocksPerGroup; })
+    return Numbers::blocksPerGroup;
   return 1;
 }
 
@@ -68,7 +68,7 @@ void fillGroups(const Philox &stream, const IntegerRange &range, int64_t first, 
   T last[group];
   for (int64_t g = first; g < end; ++g) {
     Philox own = stream;
-    own.skip(static_cast<uint64_t>(g) * blocksOfGroup<Numbers>());
+    own.skip(static_cast<uint64_t>(g) * blocksPerGroup<Numbers>());
     bool isWhole = (g + 1) * group <= count;
     Numbers::draw(own, range, isWhole ? out + g * group : last);
     if (!isWhole)

@@ -70,9 +70,9 @@ template <typename T> struct NormalNumbers {
 
 /// Iterates over the single numbers of a stream. TensorFlow's samplers consume each group from its
 /// end.
-template <typename T, template <typename> class Numbers> class FromTheEnd {
+template <typename T, template <typename> class Numbers> class ReversedSampler {
 public:
-  explicit FromTheEnd(Philox &stream) : stream(stream) {}
+  explicit ReversedSampler(Philox &stream) : stream(stream) {}
   T next() {
     if (left == 0) {
       Numbers<T>::draw(stream, {}, group);

@@ -12,8 +12,8 @@
 namespace treadle {
 namespace {
 
-using Uniforms = FromTheEnd<double, UniformNumbers>;
-using Normals = FromTheEnd<double, NormalNumbers>;
+using Uniforms = ReversedSampler<double, UniformNumbers>;
+using Normals = ReversedSampler<double, NormalNumbers>;
 
 // --- samplers: `draw` returns one sample ---------------------------------------------------------
 
@@ -209,7 +209,7 @@ template <typename Sampler> void runSeeded(OpContext &ctx) {
   const auto &s = ctx.state<SampleState>();
   const Tensor parameters = ctx.input(1);
   if (Tensor *out = allocateSamples(ctx, parameters, s.dtype))
-    fillSamples(ctx, s.stream.reserve(ctx, static_cast<uint64_t>(out->count()) * blocksOfElement),
+    fillSamples(ctx, s.stream.reserve(ctx, static_cast<uint64_t>(out->count()) * blocksPerElement),
                 samplersOf<Sampler>(parameters), *out);
 }
 
@@ -224,13 +224,13 @@ bool endsWith(OpContext &ctx, const Tensor &out, Dims parameters) {
   return false;
 }
 
-enum class From { Seed, Key };
+enum class SeedSource { Seed, Key };
 
 // Inputs: shape, seed (or key, counter, algorithm), parameters.
-template <typename Sampler, From from> void runStateless(OpContext &ctx) {
-  const Tensor parameters = ctx.input(from == From::Seed ? 2 : 4);
+template <typename Sampler, SeedSource from> void runStateless(OpContext &ctx) {
+  const Tensor parameters = ctx.input(from == SeedSource::Seed ? 2 : 4);
   Philox stream;
-  if (!(from == From::Seed ? readSeed(ctx, 1, stream) : readKeyCounter(ctx, 1, stream)))
+  if (!(from == SeedSource::Seed ? readSeed(ctx, 1, stream) : readKeyCounter(ctx, 1, stream)))
     return;
   Tensor *out = allocateRandomOutput(ctx, 0, ctx.state<SampleState>().dtype);
   if (!out || !out->count() || !endsWith(ctx, *out, parameters.dims()))
@@ -282,7 +282,7 @@ bool advanceBinomial(OpContext &ctx, int64_t distributions, int64_t count, Philo
   }
   int64_t samples = distributions ? count / distributions : 0;
   auto elements = static_cast<uint64_t>(distributions * 2 * 100 * (samples + 3) / 4);
-  return advanceState(ctx, 0, elements * blocksOfElement, stream);
+  return advanceState(ctx, 0, elements * blocksPerElement, stream);
 }
 
 // Inputs: shape and seed, or state, algorithm and shape; then counts and probabilities.
@@ -323,9 +323,12 @@ const KernelEntry randomSampleTable[] = {
     {"RandomGamma", bindSamples<runSeeded<GammaSampler>, FloatTypes>},
     {"RandomPoisson", bindSamples<runSeeded<PoissonSampler>, TypeList<float, double, Half>>},
     {"RandomPoissonV2", bindSamples<runSeeded<PoissonSampler>, PoissonTypes>},
-    {"StatelessRandomGammaV2", bindSamples<runStateless<GammaSampler, From::Seed>, FloatTypes>},
-    {"StatelessRandomGammaV3", bindSamples<runStateless<GammaSampler, From::Key>, FloatTypes>},
-    {"StatelessRandomPoisson", bindSamples<runStateless<PoissonSampler, From::Seed>, PoissonTypes>},
+    {"StatelessRandomGammaV2",
+     bindSamples<runStateless<GammaSampler, SeedSource::Seed>, FloatTypes>},
+    {"StatelessRandomGammaV3",
+     bindSamples<runStateless<GammaSampler, SeedSource::Key>, FloatTypes>},
+    {"StatelessRandomPoisson",
+     bindSamples<runStateless<PoissonSampler, SeedSource::Seed>, PoissonTypes>},
     {"StatelessRandomBinomial", bindBinomialOp<false>},
     {"StatefulRandomBinomial", bindBinomialOp<true>},
 };

@@ -1,7 +1,7 @@
 // Expected numbers are those that TensorFlow 2.21 draws from the same seeds.
 #include "treadle/kernels/Handles.h"
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -35,7 +35,7 @@ TEST(RandomSample, Poisson) {
             (std::vector<int32_t>{2, 0, 3, 2}));
 }
 
-TEST(RandomSample, ASampleThatIsNoNumberIsCastToAnInteger) {
+TEST(RandomSample, NaNSampleIsCastToInteger) {
   Tensor nan = vec<double>({std::nan("")}), shape = vec<int32_t>({1}), half = scalar<double>(.5);
   Tensor counts = vec<double>({HUGE_VAL});
   EXPECT_EQ(values<int64_t>(run1("StatelessRandomPoisson", {shape, seed, nan}, DType::Int64)),

@@ -29,7 +29,7 @@ template <bool hasRange> void runStateful(OpContext &ctx) {
   Philox stream;
   Tensor *out = allocateRandomOutput(ctx, 2, s.dtype);
   if (out && checkAlgorithm(ctx, indexAt(algorithm, 0)) &&
-      advanceState(ctx, 0, static_cast<uint64_t>(out->count()) * blocksOfElement, stream))
+      advanceState(ctx, 0, static_cast<uint64_t>(out->count()) * blocksPerElement, stream))
     fillRandom(ctx, s.fill, stream, range, *out);
 }
 
@@ -38,7 +38,7 @@ void runAlgorithmInState(OpContext &ctx) {
   const auto &s = ctx.state<StatefulState>();
   Tensor *out = allocateRandomOutput(ctx, 1, s.dtype);
   Philox stream;
-  if (out && advanceState(ctx, 1, static_cast<uint64_t>(out->count()) * blocksOfElement, stream))
+  if (out && advanceState(ctx, 1, static_cast<uint64_t>(out->count()) * blocksPerElement, stream))
     fillRandom(ctx, s.fill, stream, {}, *out);
 }
 
@@ -62,7 +62,7 @@ void runSkip(OpContext &ctx) {
   Philox stream;
   int64_t before[3];
   if (!checkAlgorithm(ctx, indexAt(algorithm, 0)) ||
-      !advanceState(ctx, 0, delta.scalarValue<uint64_t>() * blocksOfElement, stream, before))
+      !advanceState(ctx, 0, delta.scalarValue<uint64_t>() * blocksPerElement, stream, before))
     return;
   if (ctx.numOutputs())
     ctx.setOutput(0, Tensor::vector<int64_t>(DType::Int64, before));

@@ -13,7 +13,7 @@ constexpr int32_t philoxAlgorithm = 1;
 
 uint64_t wordOf(uint32_t low, uint32_t high) { return uint64_t{low} | uint64_t{high} << 32; }
 
-void giveKeyCounter(OpContext &ctx) {
+void outputKeyCounter(OpContext &ctx) {
   Philox stream;
   if (!readSeed(ctx, 0, stream))
     return;
@@ -26,12 +26,12 @@ void giveKeyCounter(OpContext &ctx) {
   counter->data<uint64_t>()[1] = wordOf(stream.counter[2], stream.counter[3]);
 }
 
-void giveKeyCounterAlgorithm(OpContext &ctx) {
-  giveKeyCounter(ctx);
+void outputKeyCounterAlgorithm(OpContext &ctx) {
+  outputKeyCounter(ctx);
   ctx.setOutput(2, Tensor::scalar<int32_t>(DType::Int32, philoxAlgorithm));
 }
 
-void giveAlgorithm(OpContext &ctx) {
+void outputAlgorithm(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalar<int32_t>(DType::Int32, philoxAlgorithm));
 }
 
@@ -86,9 +86,9 @@ const KernelEntry randomStatelessTable[] = {
     {"StatelessRandomUniformIntV2", bindStateless<UniformInt, true>},
     {"StatelessRandomUniformFullIntV2", bindStateless<UniformFullInt, true>},
     {"StatelessShuffle", bindPlain<runShuffle>},
-    {"StatelessRandomGetKeyCounter", bindPlain<giveKeyCounter>},
-    {"StatelessRandomGetAlg", bindPlain<giveAlgorithm>},
-    {"StatelessRandomGetKeyCounterAlg", bindPlain<giveKeyCounterAlgorithm>},
+    {"StatelessRandomGetKeyCounter", bindPlain<outputKeyCounter>},
+    {"StatelessRandomGetAlg", bindPlain<outputAlgorithm>},
+    {"StatelessRandomGetKeyCounterAlg", bindPlain<outputKeyCounterAlgorithm>},
 };
 
 } // namespace

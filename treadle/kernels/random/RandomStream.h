@@ -10,7 +10,7 @@
 namespace treadle {
 
 /// Number of blocks that TensorFlow reserves per element, regardless of need.
-inline constexpr uint64_t blocksOfElement = 256;
+inline constexpr uint64_t blocksPerElement = 256;
 
 /// The stream of a node with seeds. It is kept in the session, whatever is fetched. Seeds of 0 and
 /// 0 mean a nondeterministic seed.

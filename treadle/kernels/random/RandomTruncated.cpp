@@ -12,7 +12,7 @@ extern template bool planBroadcast<4>(const std::array<Dims, 4> &, BroadcastPlan
 
 namespace {
 
-constexpr int64_t mostTries = 1000;
+constexpr int64_t maxTries = 1000;
 
 // The output elements of one distribution.
 template <typename T> struct Samples {
@@ -68,7 +68,7 @@ private:
         if (z[i] >= low && z[i] <= high) {
           put(samples, done++, z[i]);
           tries = 0;
-        } else if (++tries > mostTries) {
+        } else if (++tries > maxTries) {
           return false;
         }
       }
@@ -87,7 +87,7 @@ private:
         if (u[i] <= Eigen::numext::exp((offset - z[i] * z[i]) / T(2))) {
           put(samples, done++, z[i]);
           tries = 0;
-        } else if (++tries >= mostTries) {
+        } else if (++tries >= maxTries) {
           return false;
         }
       }
@@ -106,7 +106,7 @@ private:
         if (u[i + 1] <= Eigen::numext::exp(-x * x / T(2)) && z < high) {
           put(samples, done++, z);
           tries = 0;
-        } else if (++tries >= mostTries) {
+        } else if (++tries >= maxTries) {
           return false;
         }
       }
@@ -170,7 +170,7 @@ template <typename T> struct TruncatedKernel {
       samples = 100;
       rows = (count + samples - 1) / samples;
     }
-    auto blocks = static_cast<uint64_t>(rows * 2 * mostTries * (samples + 3) / 4);
+    auto blocks = static_cast<uint64_t>(rows * 2 * maxTries * (samples + 3) / 4);
     Philox stream = ctx.state<TruncatedState>().stream.reserve(ctx, blocks);
     for (int64_t row = 0; row < rows; ++row) {
       int64_t begin = row * samples;

@@ -1,5 +1,5 @@
 // The numbers expected here are those that TensorFlow 2.21 draws from the same seeds.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -80,7 +80,7 @@ TEST(Random, WrongShapes) {
             "InvalidArgumentError");
 }
 
-TEST(Random, AlgorithmThatIsNotThere) {
+TEST(Random, UnsupportedAlgorithm) {
   AttrMap dtype;
   dtype.set("dtype", TypeAttr{DType::UInt32});
   EXPECT_EQ(errorClassOf("XlaRngBitGenerator",

@@ -9,7 +9,7 @@ namespace treadle {
 namespace {
 
 constexpr int numBits = 31; // of a point's index
-using Directions = std::array<uint32_t, numBits>;
+using DirectionNumbers = std::array<uint32_t, numBits>;
 
 /// For each dimension but the first: a primitive polynomial over GF(2) as bits, then the
 /// dimension's initial direction numbers, as many as its degree.
@@ -19,19 +19,19 @@ constexpr uint16_t numbers[] = {
 constexpr int64_t mostDims = 1111;
 
 /// The bits of the fraction, most significant first, for each bit of a point's index.
-Directions firstDirections() {
-  Directions directions;
+DirectionNumbers firstDirections() {
+  DirectionNumbers directions;
   for (int i = 0; i < numBits; ++i)
     directions[static_cast<size_t>(i)] = uint32_t{1} << (31 - i);
   return directions;
 }
 
 /// Reads a dimension's row and advances to the next.
-Directions nextDirections(const uint16_t *&row) {
+DirectionNumbers nextDirections(const uint16_t *&row) {
   uint32_t polynomial = *row++;
   int degree = std::bit_width(polynomial) - 1;
   uint64_t m[numBits];
-  Directions directions;
+  DirectionNumbers directions;
   for (int i = 0; i < numBits; ++i) {
     if (i < degree) {
       m[i] = *row++;
@@ -46,11 +46,11 @@ Directions nextDirections(const uint16_t *&row) {
   return directions;
 }
 
-struct Request {
+struct SobolRequest {
   int64_t dims, count, skip;
 };
 
-bool readRequest(OpContext &ctx, Request &request) {
+bool readRequest(OpContext &ctx, SobolRequest &request) {
   int64_t values[3];
   for (int i = 0; i < 3; ++i) {
     if (ctx.input(i).count() != 1) {
@@ -73,7 +73,7 @@ bool readRequest(OpContext &ctx, Request &request) {
 }
 
 /// Point `n` combines the directions of the bits of n's Gray code.
-uint32_t combination(const Directions &directions, uint32_t n) {
+uint32_t combination(const DirectionNumbers &directions, uint32_t n) {
   uint32_t bits = 0;
   for (uint32_t gray = n ^ n >> 1; gray; gray &= gray - 1)
     bits ^= directions[static_cast<size_t>(std::countr_zero(gray))];
@@ -82,7 +82,7 @@ uint32_t combination(const Directions &directions, uint32_t n) {
 
 template <typename T> struct Sobol {
   static void run(OpContext &ctx) {
-    Request request;
+    SobolRequest request;
     if (!readRequest(ctx, request))
       return;
     Tensor *out =
@@ -93,7 +93,7 @@ template <typename T> struct Sobol {
   }
 
   /// Computes one dimension of all points; the first point, 0, isn't included.
-  static void fill(const Directions &directions, const Request &request, T *out) {
+  static void fill(const DirectionNumbers &directions, const SobolRequest &request, T *out) {
     auto n = static_cast<uint32_t>(request.skip + 1);
     uint32_t bits = combination(directions, n);
     for (int64_t i = 0; i < request.count; ++i) {

@@ -13,7 +13,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 using DebuggedTypes = Join<RealTypes, TypeList<bool>>;
 
 /// The number of elements of each kind. Values at or beyond a bound count as infinite.
-struct Census {
+struct ElementCounts {
   int64_t nans = 0, lows = 0, negative = 0, zeros = 0, positive = 0, highs = 0;
 
   void add(double x, double lower, double upper) {
@@ -29,8 +29,9 @@ struct Census {
 };
 
 template <typename T>
-Census censusOf(const Tensor &t, double lower = -infinity, double upper = infinity) {
-  Census census;
+ElementCounts countElementKinds(const Tensor &t, double lower = -infinity,
+                                double upper = infinity) {
+  ElementCounts census;
   for (T x : t.values<T>())
     census.add(static_cast<double>(x), lower, upper);
   return census;
@@ -38,8 +39,8 @@ Census censusOf(const Tensor &t, double lower = -infinity, double upper = infini
 
 template <typename T> struct CountNans {
   static void run(OpContext &ctx) {
-    ctx.setOutput(
-        0, Tensor::vector<int64_t>(DType::Int64, std::array{censusOf<T>(ctx.input(0)).nans}));
+    ctx.setOutput(0, Tensor::vector<int64_t>(DType::Int64,
+                                             std::array{countElementKinds<T>(ctx.input(0)).nans}));
   }
 };
 
@@ -74,7 +75,7 @@ template <typename T> struct Summarize {
   static void run(OpContext &ctx) {
     const Tensor &in = ctx.input(0);
     auto [lower, upper] = ctx.state<Bounds>();
-    Census c = censusOf<T>(in, lower, upper);
+    ElementCounts c = countElementKinds<T>(in, lower, upper);
     auto [min, max, mean, variance] = rangeOf<T>(in);
     std::vector<double> summary{1}; // the tensor has a value
     for (int64_t count : {in.count(), c.nans, c.lows, c.negative, c.zeros, c.positive, c.highs})
@@ -100,17 +101,17 @@ Expected<BoundKernel> bindSummarize(const BindContext &node) {
 // --- DebugNumericSummaryV2 ---------------------------------------------------------------------
 
 /// Computes the debug output of a tensor with identifier `id`.
-using Tell = std::vector<double> (*)(const Tensor &, const Census &, double id);
+using SummaryFn = std::vector<double> (*)(const Tensor &, const ElementCounts &, double id);
 
 double number(int64_t value) { return static_cast<double>(value); }
 
-std::vector<double> health(const Tensor &, const Census &c, double id) {
+std::vector<double> health(const Tensor &, const ElementCounts &c, double id) {
   return {id, c.isHealthy() ? 0.0 : 1.0};
 }
-std::vector<double> concise(const Tensor &t, const Census &c, double id) {
+std::vector<double> concise(const Tensor &t, const ElementCounts &c, double id) {
   return {id, number(t.count()), number(c.lows), number(c.highs), number(c.nans)};
 }
-std::vector<double> full(const Tensor &t, const Census &c, double id) {
+std::vector<double> full(const Tensor &t, const ElementCounts &c, double id) {
   return {id,
           -1, // device id
           static_cast<double>(t.dtype()),
@@ -124,7 +125,7 @@ std::vector<double> full(const Tensor &t, const Census &c, double id) {
           number(c.positive)};
 }
 // Reports the last six dimensions.
-std::vector<double> shape(const Tensor &t, const Census &, double id) {
+std::vector<double> shape(const Tensor &t, const ElementCounts &, double id) {
   constexpr size_t room = 6;
   std::vector<double> told{id, static_cast<double>(t.dtype()), number(t.rank()), number(t.count())};
   for (int64_t dim : t.dims().last(std::min(t.dims().size(), room)))
@@ -132,25 +133,25 @@ std::vector<double> shape(const Tensor &t, const Census &, double id) {
   told.resize(4 + room);
   return told;
 }
-std::vector<double> threeSlots(const Tensor &, const Census &c, double) {
+std::vector<double> threeSlots(const Tensor &, const ElementCounts &c, double) {
   return {c.lows ? -infinity : 0, c.highs ? infinity : 0, c.nans ? nan : 0};
 }
 
 constexpr int64_t modeWithoutId = 8;
-constexpr std::pair<int64_t, Tell> modes[] = {
+constexpr std::pair<int64_t, SummaryFn> modes[] = {
     {2, health}, {3, concise}, {4, full}, {5, shape}, {modeWithoutId, threeSlots}};
 
-struct TellState {
-  Tell tell;
+struct DebugSummaryState {
+  SummaryFn tell;
   int64_t id;
   DType outDType;
 };
 
-template <typename T> struct TellKernel {
+template <typename T> struct DebugSummaryKernel {
   static void run(OpContext &ctx) {
-    const auto &state = ctx.state<TellState>();
+    const auto &state = ctx.state<DebugSummaryState>();
     const Tensor &in = ctx.input(0);
-    std::vector<double> told = state.tell(in, censusOf<T>(in), number(state.id));
+    std::vector<double> told = state.tell(in, countElementKinds<T>(in), number(state.id));
     if (state.outDType == DType::Float64)
       return ctx.setOutput(0, Tensor::vector<double>(DType::Float64, told));
     std::vector<float> narrow(told.begin(), told.end());
@@ -158,7 +159,7 @@ template <typename T> struct TellKernel {
   }
 };
 
-Expected<BoundKernel> bindTell(const BindContext &node) {
+Expected<BoundKernel> bindDebugSummary(const BindContext &node) {
   auto mode = node.attrs.getOr<int64_t>("tensor_debug_mode", -1);
   auto id = node.attrs.getOr<int64_t>("tensor_id", -1);
   DType out = node.outputTypes[0];
@@ -166,18 +167,18 @@ Expected<BoundKernel> bindTell(const BindContext &node) {
       id > largest && mode != modeWithoutId)
     return Unexpected(invalidArgument("tensor_id is ", id, ", expected at most ", largest,
                                       ", which ", dtypeName(out), " can hold"));
-  auto entry = std::ranges::find(modes, mode, &std::pair<int64_t, Tell>::first);
+  auto entry = std::ranges::find(modes, mode, &std::pair<int64_t, SummaryFn>::first);
   if (entry == std::end(modes))
     return Unexpected(unimplemented("tensor_debug_mode ", mode, " has no kernel"));
-  return bindByType<TellKernel, DebuggedTypes>(node).map([&](const BoundKernel &kernel) {
-    return boundWith(kernel.fn, TellState{entry->second, id, out});
+  return bindByType<DebugSummaryKernel, DebuggedTypes>(node).map([&](const BoundKernel &kernel) {
+    return boundWith(kernel.fn, DebugSummaryState{entry->second, id, out});
   });
 }
 
 const KernelEntry debugNumberTable[] = {
     {"DebugNanCount", bindByType<CountNans, DebuggedTypes>},
     {"DebugNumericSummary", bindSummarize},
-    {"DebugNumericSummaryV2", bindTell},
+    {"DebugNumericSummaryV2", bindDebugSummary},
 };
 
 } // namespace

@@ -1,5 +1,5 @@
 // Debug outputs of tensors; the expected values are TensorFlow's.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 

@@ -12,26 +12,26 @@ namespace {
 
 struct CheckState {
   std::string message;
-  bool tellsSigns; // distinguishes the signs of infinities
+  bool distinguishesSigns; // distinguishes the signs of infinities
 };
 
-struct Odd {
+struct NonFiniteKinds {
   bool nan = false, positive = false, negative = false;
 };
 
-std::string textOf(const Odd &odd, bool tellsSigns) {
+std::string textOf(const NonFiniteKinds &found, bool distinguishesSigns) {
   std::string text;
   auto add = [&](bool is, const char *name) {
     if (is)
       text += std::string(text.empty() ? "" : ", ") + name;
   };
-  if (tellsSigns) {
-    add(odd.negative, "-Inf");
-    add(odd.positive, "+Inf");
+  if (distinguishesSigns) {
+    add(found.negative, "-Inf");
+    add(found.positive, "+Inf");
   } else {
-    add(odd.positive || odd.negative, "Inf");
+    add(found.positive || found.negative, "Inf");
   }
-  add(odd.nan, "NaN");
+  add(found.nan, "NaN");
   return text;
 }
 
@@ -39,24 +39,24 @@ template <typename T> struct CheckNumerics {
   static void run(OpContext &ctx) {
     const auto &s = ctx.state<CheckState>();
     const Tensor &in = ctx.input(0);
-    Odd odd;
+    NonFiniteKinds found;
     for (T element : in.values<T>()) {
       Computed<T> x(element);
-      odd.nan |= std::isnan(x);
-      odd.positive |= std::isinf(x) && x > 0;
-      odd.negative |= std::isinf(x) && x < 0;
+      found.nan |= std::isnan(x);
+      found.positive |= std::isinf(x) && x > 0;
+      found.negative |= std::isinf(x) && x < 0;
     }
-    if (odd.nan || odd.positive || odd.negative)
-      return ctx.fail(
-          invalidArgument(s.message, " : tensor had ", textOf(odd, s.tellsSigns), " values"));
+    if (found.nan || found.positive || found.negative)
+      return ctx.fail(invalidArgument(s.message, " : tensor had ",
+                                      textOf(found, s.distinguishesSigns), " values"));
     ctx.setOutput(0, ctx.takeInput(0));
   }
 };
 
-template <bool tellsSigns> Expected<BoundKernel> bindCheck(const BindContext &node) {
+template <bool distinguishesSigns> Expected<BoundKernel> bindCheck(const BindContext &node) {
   Expected<BoundKernel> bound = bindByType<CheckNumerics, FloatTypes>(node);
-  return bound ? boundWith(bound->fn,
-                           CheckState{node.attrs.getOr("message", std::string()), tellsSigns})
+  return bound ? boundWith(bound->fn, CheckState{node.attrs.getOr("message", std::string()),
+                                                 distinguishesSigns})
                : bound;
 }
 

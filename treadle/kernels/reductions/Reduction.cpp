@@ -12,7 +12,7 @@ namespace {
 // --- axes --------------------------------------------------------------------------------------
 
 /// The groups: adjacent dimensions merged, outermost first, every second one reduced.
-struct Groups {
+struct DimGroups {
   static constexpr int maxRank = 254;
   int rank = 0;   // of the result
   int groups = 0; // at least 1
@@ -43,9 +43,9 @@ bool markAxes(OpContext &ctx, const Tensor &axes, int rank, bool *reduced) {
   return true;
 }
 
-bool findGroups(OpContext &ctx, bool keepDims, Groups &g) {
+bool findGroups(OpContext &ctx, bool keepDims, DimGroups &g) {
   const Tensor &in = ctx.input(0), &axes = ctx.input(1);
-  bool reduced[Groups::maxRank];
+  bool reduced[DimGroups::maxRank];
   std::fill_n(reduced, in.rank(), false);
   if (axes.dtype() == DType::Int32 ? !markAxes<int32_t>(ctx, axes, in.rank(), reduced)
                                    : !markAxes<int64_t>(ctx, axes, in.rank(), reduced))
@@ -167,9 +167,9 @@ template <typename Op, typename T> struct Loops {
 };
 
 /// One pass over the input.
-class Pass {
+class ReductionPass {
 public:
-  Pass(const ReduceLoops &loops, const Groups &g) : loops(loops), g(g) {
+  ReductionPass(const ReduceLoops &loops, const DimGroups &g) : loops(loops), g(g) {
     int64_t kept = 1;
     for (int i = g.groups - 1; i >= 0; --i) {
       below[i] = kept;
@@ -225,8 +225,8 @@ private:
   };
 
   const ReduceLoops &loops;
-  const Groups &g;
-  int64_t below[Groups::maxRank]; // number of accumulators per step of the group
+  const DimGroups &g;
+  int64_t below[DimGroups::maxRank]; // number of accumulators per step of the group
 };
 
 struct ReduceState {
@@ -234,10 +234,10 @@ struct ReduceState {
   bool keepDims;
 };
 
-void accumulate(OpContext &ctx, const ReduceLoops &loops, const Groups &g, const char *in,
+void accumulate(OpContext &ctx, const ReduceLoops &loops, const DimGroups &g, const char *in,
                 int64_t inCount, char *acc) {
   int64_t inner = g.size[0] ? inCount / g.size[0] : 0;
-  Pass pass(loops, g);
+  ReductionPass pass(loops, g);
   // The steps of a kept outermost group are independent.
   if (!g.isReduced[0] && inCount > 1 << 16) {
     ctx.parallelFor(g.size[0], static_cast<double>(inner) * 0.3, [&](int64_t begin, int64_t end) {
@@ -252,7 +252,7 @@ void accumulate(OpContext &ctx, const ReduceLoops &loops, const Groups &g, const
 void runReduce(OpContext &ctx) {
   const ReduceState &s = ctx.state<ReduceState>();
   const ReduceLoops &loops = *s.loops;
-  Groups g;
+  DimGroups g;
   if (!findGroups(ctx, s.keepDims, g))
     return;
   if (g.isWhole && loops.isIdentity)

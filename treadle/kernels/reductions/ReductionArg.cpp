@@ -59,7 +59,7 @@ int64_t findFirst(const T *x, int64_t n, Predicate holds) {
   return i;
 }
 
-template <typename T, typename Order, template <typename> typename Rule> struct Search {
+template <typename T, typename Order, template <typename> typename Rule> struct ArgSearch {
   using C = Computed<T>;
   using Ruled = Rule<Order>;
 
@@ -230,7 +230,7 @@ template <typename Order, template <typename> typename Rule>
 Expected<BoundKernel> bindArg(const BindContext &node) {
   ArgState state{nullptr, node.outputTypes[0]};
   visitType(node.inputTypes[0], Join<RealTypes, TypeList<bool>>(),
-            [&]<typename T>() { state.search = Search<T, Order, Rule>::run; });
+            [&]<typename T>() { state.search = ArgSearch<T, Order, Rule>::run; });
   if (!state.search)
     return unsupportedDType(node, node.inputTypes[0]);
   return boundWith(runArg, state);

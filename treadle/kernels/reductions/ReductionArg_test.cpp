@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <limits>
 
@@ -25,7 +25,7 @@ TEST(ReductionArg, TensorFlowSkipsNaN) {
   EXPECT_EQ(placesIn("ArgMax", {nan, -infinity, -infinity}), Places{0});
 }
 
-TEST(ReductionArg, OwnOnesFindTheFirstNaN) {
+TEST(ReductionArg, PyTorchOpsFindTheFirstNaN) {
   EXPECT_EQ(placesIn("_ArgMax", {infinity, nan, 3, nan}), Places{1});
   EXPECT_EQ(placesIn("_ArgMin", {-infinity, 3, nan, nan}), Places{2});
   EXPECT_EQ(placesIn("_ArgMax", {-infinity, std::numeric_limits<float>::lowest()}), Places{1});

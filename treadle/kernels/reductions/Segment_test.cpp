@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -94,7 +94,7 @@ TEST(SparseSegment, GradientsGoBackToTheRows) {
   EXPECT_EQ(errorClassOf("SparseSegmentSumGrad", in), "InvalidArgumentError");
 }
 
-TEST(Segment, NaNStaysWhereverItComes) {
+TEST(Segment, NaNPropagates) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Tensor rows = tensor<float>({4}, {1, nan, nan, 2}), zeros = tensor<float>({2}, {0, 0});
   Tensor ids = vec<int32_t>({0, 0, 1, 1}), places = tensor<int32_t>({4, 1}, {0, 0, 1, 1});

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -25,7 +25,7 @@ TEST(Selection, ApproxTopKAlongAnyDimension) {
   EXPECT_EQ(values<int32_t>(out[1]), (std::vector<int32_t>{0, 1, 1}));
 }
 
-TEST(Selection, WhatIsNoNumberComesLast) {
+TEST(Selection, NaNComesLast) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Tensor in = vec<float>({nan, 2, nan, 3, nan, 1, nan});
   EXPECT_EQ(values<float>(run1("NthElement", {in, scalar<int32_t>(2)})), (std::vector<float>{3}));

@@ -115,7 +115,7 @@ template <typename Order> Expected<BoundKernel> bindTopKBy(const BindContext &no
                              node.attrs.getOr<bool>("sorted", true), node.outputTypes[1]});
 }
 
-Expected<BoundKernel> bindOwnTopK(const BindContext &node) {
+Expected<BoundKernel> bindNaNAwareTopK(const BindContext &node) {
   return node.attrs.getOr<bool>("smallest", false) ? bindTopKBy<SmallestFirst>(node)
                                                    : bindTopKBy<LargestOrNaNFirst>(node);
 }
@@ -159,10 +159,8 @@ Expected<BoundKernel> bindInTopK(const BindContext &node) {
 }
 
 const KernelEntry topKTable[] = {
-    {"TopK", bindTopKBy<LargestFirst>},
-    {"TopKV2", bindTopKBy<LargestFirst>},
-    {"_TopK", bindOwnTopK},
-    {"InTopK", bindInTopK},
+    {"TopK", bindTopKBy<LargestFirst>}, {"TopKV2", bindTopKBy<LargestFirst>},
+    {"_TopK", bindNaNAwareTopK},        {"InTopK", bindInTopK},
     {"InTopKV2", bindInTopK},
 };
 

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -44,7 +44,7 @@ TEST(TopK, FewOfManyAreTheSameAsAllSorted) {
 }
 
 // As in PyTorch: NaN comes first among the largest, and last among the smallest.
-TEST(TopK, OwnOneHasNaNAsTheLargest) {
+TEST(TopK, PyTorchOpOrdersNaNAsTheLargest) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Tensor x = vec<float>({2, nan, INFINITY, 2, nan, -1});
   std::vector<DType> types = {DType::Float32, DType::Int64};

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ TEST(WavFile, IsReadAsItWasWritten) {
   EXPECT_EQ(values<int32_t>(out[1]), (std::vector<int32_t>{16000}));
 }
 
-TEST(WavFile, IsPaddedAndSpreadToWhatIsWanted) {
+TEST(WavFile, PadsSamplesAndChannels) {
   Tensor file = run1("EncodeWav", {tensor<float>({2, 1}, {0.5f, -0.5f}), scalar<int32_t>(8000)},
                      DType::String);
   AttrMap attrs = with("desired_channels", int64_t{2});
@@ -49,7 +49,7 @@ TEST(WavFile, MalformedFilesSaySo) {
 }
 
 // In a Hann window, a cosine of k cycles fills only the bins around k.
-TEST(WavFile, SummariesOfClipsAreThoseOfTensorFlow) {
+TEST(WavFile, SummariesEqualTensorFlows) {
   using namespace std::string_literals;
   AttrMap attrs;
   attrs.set("max_outputs", int64_t{1});
@@ -83,7 +83,7 @@ TEST(AudioSpectrogram, FindsAFrequency) {
 }
 
 // Values from TensorFlow.
-TEST(AudioSpectrogram, OfAWindowBeyondMemorySaysSo) {
+TEST(AudioSpectrogram, ReportsExhaustedMemory) {
   AttrMap attrs = with("window_size", int64_t{1} << 62);
   attrs.set("stride", int64_t{1});
   EXPECT_EQ(errorOf("AudioSpectrogram", {wave({4, 1})}, {DType::Float32}, attrs),

@@ -2,7 +2,7 @@
 // of complex and of real data.
 #include "treadle/kernels/arrays/Rearrange.h"
 #include "treadle/kernels/signals/FourierPlan.h"
-#include "treadle/kernels/signals/KeptPlans.h"
+#include "treadle/kernels/signals/PlanCache.h"
 
 namespace treadle {
 namespace {
@@ -15,14 +15,14 @@ struct FourierKind {
 };
 
 template <typename Real> struct FourierState : FourierKind {
-  KeptPlans<ComplexPlan<Real>> complexPlans;
-  KeptPlans<RealPlan<Real>> realPlans;
+  PlanCache<ComplexPlan<Real>> complexPlans;
+  PlanCache<RealPlan<Real>> realPlans;
 
   explicit FourierState(FourierKind kind) : FourierKind(kind) {}
 };
 
 /// The axes of the transform in order, and the size of each dimension to use.
-struct Extent {
+struct TransformExtent {
   DimVector axes, dims;
 
   size_t last() const { return static_cast<size_t>(axes[axes.size() - 1]); }
@@ -37,7 +37,7 @@ struct Extent {
 };
 
 /// The factor of an inverse transform, applied once for all axes as in numpy and XLA.
-template <typename Real> Real scaleOf(const Extent &extent, bool isInverse) {
+template <typename Real> Real scaleOf(const TransformExtent &extent, bool isInverse) {
   double count = 1;
   for (int64_t axis : extent.axes)
     count *= static_cast<double>(extent.dims[static_cast<size_t>(axis)]);
@@ -95,11 +95,12 @@ std::optional<DimVector> axesOf(OpContext &ctx, FourierKind kind, const Tensor &
 
 /// Reads input 1, if there is one: the size of each axis to use. For an inverse with a real result
 /// (`isHalf`), the input's last axis has half the size.
-std::optional<Extent> readExtent(OpContext &ctx, FourierKind kind, const Tensor &in, bool isHalf) {
+std::optional<TransformExtent> readExtent(OpContext &ctx, FourierKind kind, const Tensor &in,
+                                          bool isHalf) {
   std::optional<DimVector> axes = axesOf(ctx, kind, in);
   if (!axes)
     return std::nullopt;
-  Extent extent{*axes, in.dims()};
+  TransformExtent extent{*axes, in.dims()};
   if (ctx.numInputs() == 1)
     return extent;
   const Tensor &lengths = ctx.input(1);
@@ -126,7 +127,7 @@ template <typename Real> struct ComplexFourier {
   using Complex = std::complex<Real>;
   static constexpr bool isHalf = false, needsLines = false;
 
-  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
+  static void compute(OpContext &ctx, const Tensor &in, const TransformExtent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
     const DimVector &dims = extent.dims;
     Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
@@ -150,7 +151,7 @@ template <typename Real> struct RealFourier {
   using Complex = std::complex<Real>;
   static constexpr bool isHalf = false, needsLines = true;
 
-  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
+  static void compute(OpContext &ctx, const Tensor &in, const TransformExtent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
     size_t last = extent.last();
     DimVector half = extent.halved();
@@ -174,7 +175,7 @@ template <typename Real> struct InverseRealFourier {
   using Complex = std::complex<Real>;
   static constexpr bool isHalf = true, needsLines = true;
 
-  static void compute(OpContext &ctx, const Tensor &in, const Extent &extent) {
+  static void compute(OpContext &ctx, const Tensor &in, const TransformExtent &extent) {
     const auto &s = ctx.state<FourierState<Real>>();
     size_t last = extent.last();
     DimVector half = extent.halved();
@@ -212,14 +213,14 @@ std::vector<int64_t> swapped(Dims dims, size_t d) {
 
 /// Sets output 0 with a kernel that transforms along the last dimension.
 template <typename Kernel>
-void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
+void computeSwapped(OpContext &ctx, const Tensor &in, const TransformExtent &extent) {
   size_t last = extent.last();
   DimVector places;
   for (int d = 0; d < in.rank(); ++d)
     places.push(d);
   std::vector<int64_t> order = swapped(places, last);
   auto x = TREADLE_OR_RETURN(ctx.check(rearrange::permuted(in, order)));
-  Extent moved{extent.axes, Dims(swapped(extent.dims, last))};
+  TransformExtent moved{extent.axes, Dims(swapped(extent.dims, last))};
   for (int64_t &axis : moved.axes)
     axis = order[static_cast<size_t>(axis)];
   Kernel::compute(ctx, x, moved);
@@ -231,7 +232,7 @@ void computeSwapped(OpContext &ctx, const Tensor &in, const Extent &extent) {
 
 template <typename Kernel, typename Real> void runFourier(OpContext &ctx) {
   const Tensor in = ctx.input(0);
-  Extent extent =
+  TransformExtent extent =
       TREADLE_OR_RETURN(readExtent(ctx, ctx.state<FourierState<Real>>(), in, Kernel::isHalf));
   if (Kernel::needsLines && extent.last() + 1 != extent.dims.size())
     computeSwapped<Kernel>(ctx, in, extent);

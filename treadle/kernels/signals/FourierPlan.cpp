@@ -24,11 +24,11 @@ template <typename T> using Numbers = pocket::cmplx<T>;
 
 // Measured with lines of 16 to 65,536 numbers, 1 and 100 of them: with this many lines, partly
 // filled vectors are as fast as single lines, whatever the vector size.
-constexpr int64_t fewestSideBySide = 3;
+constexpr int64_t minLinesPerVector = 3;
 /// From this length on, a line is faster as a matrix even if there are several.
-constexpr size_t alwaysMatrix = 16384;
+constexpr size_t minMatrixLength = 16384;
 /// From this length on, a line of prime length is faster as a product of matrices.
-constexpr size_t leastChirp = 256;
+constexpr size_t minChirpLength = 256;
 
 template <typename Real> Real *realsOf(std::complex<Real> *numbers) {
   return reinterpret_cast<Real *>(numbers);
@@ -60,11 +60,11 @@ template <typename Real> double costOf(size_t length) {
 }
 
 /// Uninitialized temporary memory, aligned for vectors as large tensors are.
-class Scratch {
+class ScratchBuffer {
 public:
   template <typename T> T *take(size_t count) {
-    constexpr size_t fewestBytes = 128;
-    auto bytes = static_cast<int64_t>(std::max(count * sizeof(T), fewestBytes));
+    constexpr size_t minBytes = 128;
+    auto bytes = static_cast<int64_t>(std::max(count * sizeof(T), minBytes));
     auto made = Tensor::make(DType::UInt8, {bytes});
     if (!made)
       throw std::bad_alloc();
@@ -79,8 +79,8 @@ private:
 /// Whether `count` lines of this length are transformed one by one, as matrices if possible. All
 /// lines are treated alike, so that a result doesn't depend on a line's position. A vector must be
 /// more than two thirds full to beat matrices.
-template <typename Real> bool areAlone(int64_t count, size_t length) {
-  return 3 * count < static_cast<int64_t>(2 * lanes<Real>) || length >= alwaysMatrix;
+template <typename Real> bool areTransformedSingly(int64_t count, size_t length) {
+  return 3 * count < static_cast<int64_t>(2 * lanes<Real>) || length >= minMatrixLength;
 }
 
 /// Transforms all lines on the run's threads: `several(first, used, buffer)` for groups that fill
@@ -90,9 +90,9 @@ void forLines(OpContext &ctx, int64_t count, double costPerLine, size_t bufferSi
               One one) {
   constexpr auto n = static_cast<int64_t>(lanes<Real>);
   auto range = [&](int64_t begin, int64_t end) {
-    Scratch memory;
+    ScratchBuffer memory;
     void *buffer = nullptr;
-    while (end - begin >= fewestSideBySide) {
+    while (end - begin >= minLinesPerVector) {
       if (!buffer)
         buffer = memory.take<char>(bufferSize);
       int64_t used = std::min(n, end - begin);
@@ -109,7 +109,7 @@ void forLines(OpContext &ctx, int64_t count, double costPerLine, size_t bufferSi
 // --- several complex lines in vector lanes -------------------------------------------------------
 
 /// Whether the lines are adjacent, so that element i of all lines is contiguous.
-template <typename Real, typename T> bool areNeighbours(const LineStarts<T> &starts, size_t used) {
+template <typename Real, typename T> bool areAdjacent(const LineStarts<T> &starts, size_t used) {
   if (used < lanes<Real>)
     return false;
   for (size_t j = 1; j < used; ++j)
@@ -123,7 +123,7 @@ void readComplex(const LineStarts<const Real> &starts, size_t used, int64_t step
                  Numbers<Vec<Real>> *to) {
   if (step == 1)
     return gatherLines<Real>(starts, 2 * length, &to->r);
-  bool areSide = areNeighbours<Real>(starts, used);
+  bool areSide = areAdjacent<Real>(starts, used);
   for (size_t i = 0; i < length; ++i) {
     size_t at = 2 * i * static_cast<size_t>(step);
     if (areSide) {
@@ -143,7 +143,7 @@ void writeComplex(const Numbers<Vec<Real>> *from, size_t length, const LineStart
                   size_t used, int64_t step) {
   if (step == 1)
     return scatterLines<Real>(&from->r, 2 * length, starts, used);
-  bool areSide = areNeighbours<Real>(starts, used);
+  bool areSide = areAdjacent<Real>(starts, used);
   for (size_t i = 0; i < length; ++i) {
     size_t at = 2 * i * static_cast<size_t>(step);
     if (areSide) {
@@ -189,7 +189,7 @@ public:
 
   /// `out` may be `in`.
   void transform(OpContext &ctx, const Real *in, Real *out, bool isInverse, Real scale) const {
-    Scratch memory;
+    ScratchBuffer memory;
     Real *middle = memory.take<Real>(2 * rows * columns);
     forGroups(ctx, columns, rows, [&](size_t group, Numbers<Vec<Real>> *buffer) {
       transformColumns(group, in, middle, isInverse, buffer);
@@ -289,7 +289,7 @@ public:
     };
     const auto *from = reinterpret_cast<const Numbers<Real> *>(in);
     auto *to = reinterpret_cast<Numbers<Real> *>(out);
-    Scratch memory;
+    ScratchBuffer memory;
     auto *line = memory.take<Numbers<Real>>(total);
     auto *reals = reinterpret_cast<Real *>(line);
     for (size_t k = 0; k < length; ++k)
@@ -311,7 +311,7 @@ private:
 
 template <typename Real> std::unique_ptr<const ChirpLine<Real>> chirpLine(size_t length) {
   size_t prime = pocket::util::largest_prime_factor(length);
-  if (length < leastChirp || prime * prime <= length)
+  if (length < minChirpLength || prime * prime <= length)
     return nullptr;
   size_t total = pocket::util::good_size_cmplx(2 * length - 1);
   while (!MatrixLine<Real>::rowsFor(total))
@@ -320,10 +320,10 @@ template <typename Real> std::unique_ptr<const ChirpLine<Real>> chirpLine(size_t
 }
 
 /// A single line, if there is a faster method than pocketfft's.
-template <typename Real> class LoneLine {
+template <typename Real> class SingleLine {
 public:
-  LoneLine() = default;
-  explicit LoneLine(size_t length) : matrix(matrixLine<Real>(length)) {
+  SingleLine() = default;
+  explicit SingleLine(size_t length) : matrix(matrixLine<Real>(length)) {
     if (!matrix)
       chirp = chirpLine<Real>(length);
   }
@@ -348,7 +348,7 @@ private:
 
 template <typename Real> struct ComplexPlan<Real>::Parts {
   explicit Parts(size_t length) : length(length), alone(length) {
-    if (!alone || length < alwaysMatrix)
+    if (!alone || length < minMatrixLength)
       plain.emplace(length);
   }
 
@@ -366,8 +366,8 @@ template <typename Real> struct ComplexPlan<Real>::Parts {
     });
   }
 
-  void oneAlone(OpContext &ctx, const Complex *in, int64_t inStep, Complex *out, int64_t outStep,
-                bool isInverse, Real scale) const {
+  void transformSingly(OpContext &ctx, const Complex *in, int64_t inStep, Complex *out,
+                       int64_t outStep, bool isInverse, Real scale) const {
     if (inStep == 1 && outStep == 1)
       return alone.transform(ctx, realsOf(in), realsOf(out), isInverse, scale);
     onContiguous(in, inStep, out, outStep, [&](Complex *line) {
@@ -379,7 +379,7 @@ private:
   template <typename Body>
   void onContiguous(const Complex *in, int64_t inStep, Complex *out, int64_t outStep,
                     Body body) const {
-    Scratch memory;
+    ScratchBuffer memory;
     Complex *line = outStep == 1 ? out : memory.take<Complex>(length);
     for (size_t i = 0; i < length; ++i)
       line[i] = in[static_cast<int64_t>(i) * inStep];
@@ -390,7 +390,7 @@ private:
 
 public:
   size_t length;
-  LoneLine<Real> alone;
+  SingleLine<Real> alone;
   std::optional<pocket::pocketfft_c<Real>> plain; // null if all lines are transformed one by one
 };
 
@@ -402,9 +402,9 @@ template <typename Real> ComplexPlan<Real>::~ComplexPlan() = default;
 template <typename Real>
 void ComplexPlan<Real>::transform(OpContext &ctx, const Lines<const Complex> &in,
                                   const Lines<Complex> &out, bool isInverse, Real scale) const {
-  if (parts->alone && areAlone<Real>(in.count, size)) {
+  if (parts->alone && areTransformedSingly<Real>(in.count, size)) {
     for (int64_t i = 0; i < in.count; ++i)
-      parts->oneAlone(ctx, in.at(i), in.step, out.at(i), out.step, isInverse, scale);
+      parts->transformSingly(ctx, in.at(i), in.step, out.at(i), out.step, isInverse, scale);
     return;
   }
   forLines<Real>(
@@ -480,10 +480,10 @@ private:
 template <typename Real> struct RealPlan<Real>::Parts {
   explicit Parts(size_t length) : length(length) {
     if (length % 2 == 0)
-      alone = LoneLine<Real>(length / 2);
+      alone = SingleLine<Real>(length / 2);
     if (alone)
       ends.emplace(length);
-    if (!alone || length < alwaysMatrix)
+    if (!alone || length < minMatrixLength)
       plain.emplace(length);
   }
 
@@ -519,19 +519,19 @@ template <typename Real> struct RealPlan<Real>::Parts {
     plain->exec(out, scale, false);
   }
 
-  void forwardAlone(OpContext &ctx, const Real *in, Complex *out) const {
+  void forwardSingly(OpContext &ctx, const Real *in, Complex *out) const {
     alone.transform(ctx, in, realsOf(out), false, Real(1));
     ends->fromPairs(reinterpret_cast<Numbers<Real> *>(out));
   }
 
-  void inverseAlone(OpContext &ctx, const Complex *in, Real *out, Real scale) const {
+  void inverseSingly(OpContext &ctx, const Complex *in, Real *out, Real scale) const {
     ends->toPairs(reinterpret_cast<const Numbers<Real> *>(in),
                   reinterpret_cast<Numbers<Real> *>(out));
     alone.transform(ctx, out, out, true, scale);
   }
 
   size_t length;
-  LoneLine<Real> alone; // of half the length
+  SingleLine<Real> alone; // of half the length
   std::optional<HalfSpectrum<Real>> ends;
   std::optional<pocket::pocketfft_r<Real>> plain;
 };
@@ -544,9 +544,9 @@ template <typename Real> RealPlan<Real>::~RealPlan() = default;
 template <typename Real>
 void RealPlan<Real>::forward(OpContext &ctx, const Lines<const Real> &in,
                              const Lines<Complex> &out) const {
-  if (parts->alone && areAlone<Real>(in.count, size)) {
+  if (parts->alone && areTransformedSingly<Real>(in.count, size)) {
     for (int64_t i = 0; i < in.count; ++i)
-      parts->forwardAlone(ctx, in.at(i), out.at(i));
+      parts->forwardSingly(ctx, in.at(i), out.at(i));
     return;
   }
   forLines<Real>(
@@ -560,9 +560,9 @@ void RealPlan<Real>::forward(OpContext &ctx, const Lines<const Real> &in,
 template <typename Real>
 void RealPlan<Real>::inverse(OpContext &ctx, const Lines<const Complex> &in, const Lines<Real> &out,
                              Real scale) const {
-  if (parts->alone && areAlone<Real>(in.count, size)) {
+  if (parts->alone && areTransformedSingly<Real>(in.count, size)) {
     for (int64_t i = 0; i < in.count; ++i)
-      parts->inverseAlone(ctx, in.at(i), out.at(i), scale);
+      parts->inverseSingly(ctx, in.at(i), out.at(i), scale);
     return;
   }
   forLines<Real>(

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <numbers>
 
@@ -42,7 +42,7 @@ TEST(Fourier, TwoDimensionsOfRealData) {
   expectNear<double>(back, expected, 1e-12);
 }
 
-TEST(Fourier, AreTheSumsThatDefineThem) {
+TEST(Fourier, MatchesDefinition) {
   for (int64_t n : {1, 2, 3, 12, 97, 251}) {
     std::vector<Complex128> x, sums;
     for (int64_t i = 0; i < 2 * n; ++i) // two lines
@@ -77,7 +77,7 @@ template <typename T> double largestDifference(const Tensor &a, const Tensor &b)
 
 // Results don't depend on the number of lines: they agree, up to float rounding, with a line in
 // double precision, which is checked with sums above.
-TEST(Fourier, LinesAreTheSameAloneAndAmongOthers) {
+TEST(Fourier, ResultsDontDependOnNumberOfLines) {
   for (int64_t length : {1, 2, 5, 16, 17, 30, 64, 97, 256, 400})
     for (int64_t count : {1, 2, 3, 15, 16, 17, 21, 40}) {
       SCOPED_TRACE(std::to_string(count) + " lines of " + std::to_string(length));
@@ -129,7 +129,7 @@ TEST(Fourier, LongLines) {
 }
 
 // Lines along the first of two dimensions are adjacent; some groups fill vectors.
-TEST(Fourier, LinesThatAreNeighbours) {
+TEST(Fourier, AdjacentLines) {
   for (auto [rows, columns] : {std::pair{5, 1}, {8, 7}, {12, 32}, {33, 37}, {1024, 3}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
     Tensor image = tensor<Complex128>({2, rows, columns}, noise<Complex128>(2 * rows * columns));
@@ -142,7 +142,7 @@ TEST(Fourier, LinesThatAreNeighbours) {
 }
 
 // Imaginary parts that the spectrum of real data can't have aren't read.
-TEST(Fourier, WhatAHalfHasTooMuchIsNotRead) {
+TEST(Fourier, RedundantHalfIsIgnored) {
   for (int64_t count : {1, 16})
     for (int64_t length : {4, 512}) {
       int64_t half = length / 2 + 1;

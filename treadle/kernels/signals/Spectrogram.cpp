@@ -27,14 +27,15 @@ struct SpectrogramState {
   int64_t windowSize, stride;
   bool isSquared;
 
-  struct Kept {
+  struct WindowPlan {
     std::vector<double> window;
     fourier::RealPlan<double> plan; // for the next power of two
 
-    explicit Kept(int64_t size) : window(hannWindow(size)), plan(std::bit_ceil(window.size())) {}
+    explicit WindowPlan(int64_t size)
+        : window(hannWindow(size)), plan(std::bit_ceil(window.size())) {}
   };
   /// Created by the first call.
-  const Kept &kept() const {
+  const WindowPlan &kept() const {
     std::call_once(once, [this] { made.emplace(windowSize); });
     return *made;
   }
@@ -44,7 +45,7 @@ struct SpectrogramState {
 
 private:
   mutable std::once_flag once;
-  mutable std::optional<const Kept> made;
+  mutable std::optional<const WindowPlan> made;
 };
 
 /// The rows that are transformed at once.
@@ -156,9 +157,9 @@ public:
       return {};
     std::vector<double> sums(static_cast<size_t>(how.filters));
     for (size_t i = 0; i < parts.size(); ++i) {
-      auto [filter, falling] = parts[i];
+      auto [filter, previousWeight] = parts[i];
       double magnitude = std::sqrt(double{spectrum[first + static_cast<int64_t>(i)]});
-      double weighted = magnitude * falling;
+      double weighted = magnitude * previousWeight;
       if (filter > 0)
         sums[static_cast<size_t>(filter - 1)] += weighted;
       if (filter < how.filters)
@@ -168,13 +169,13 @@ public:
   }
 
 private:
-  struct Part {
-    int64_t filter; // index of the filter on whose rising edge the bin is
-    double falling; // weight on the falling edge of the filter before
+  struct BinWeight {
+    int64_t filter;        // index of the filter on whose rising edge the bin is
+    double previousWeight; // weight on the previousWeight edge of the filter before
   };
   const MfccOptions &how;
   int64_t bins, first, last;
-  std::vector<Part> parts; // for the bins from `first` on
+  std::vector<BinWeight> parts; // for the bins from `first` on
 };
 
 std::vector<double> cosines(const MfccOptions &how) {

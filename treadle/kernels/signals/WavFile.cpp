@@ -42,7 +42,7 @@ private:
   bool hasFailed = false;
 };
 
-struct Wav {
+struct WavFormat {
   int64_t channels = 0, sampleRate = 0;
   std::string_view samples;
 };
@@ -58,7 +58,7 @@ Unexpected malformed(std::string_view what) {
   return Unexpected(invalidArgument("the WAV file can't be read: ", what));
 }
 
-Expected<void> readFormat(ByteReader &in, Wav &wav) {
+Expected<void> readFormat(ByteReader &in, WavFormat &wav) {
   auto size = in.number<uint32_t>();
   auto format = in.number<uint16_t>(), channels = in.number<uint16_t>();
   auto sampleRate = in.number<uint32_t>(), bytesPerSecond = in.number<uint32_t>();
@@ -76,9 +76,9 @@ Expected<void> readFormat(ByteReader &in, Wav &wav) {
   return {};
 }
 
-Expected<Wav> readWav(std::string_view file) {
+Expected<WavFormat> readWav(std::string_view file) {
   ByteReader in(file);
-  Wav wav;
+  WavFormat wav;
   bool isRiff = in.take(4) == "RIFF";
   in.number<uint32_t>();
   if (!isRiff || in.take(4) != "WAVE")

@@ -1,5 +1,5 @@
 // Tests of compressed sparse matrices. Products and factors are TensorFlow's.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -28,7 +28,7 @@ Tensor dense(const Tensor &matrix) {
   return run1("CSRSparseMatrixToDense", {matrix}, DType::Float32, floats);
 }
 
-TEST(CsrMatrixTest, MadeAndTakenApart) {
+TEST(CsrMatrixTest, RoundTripsEntries) {
   Tensor matrix = sample();
   EXPECT_EQ(values<float>(dense(matrix)), (Floats{1, 0, 2, 0, 0, 3}));
   EXPECT_EQ(run1("SparseMatrixNNZ", {matrix}, DType::Int32).scalarValue<int32_t>(), 3);
@@ -42,7 +42,7 @@ TEST(CsrMatrixTest, MadeAndTakenApart) {
   EXPECT_EQ(values<float>(dense(turned)), (Floats{1, 0, 0, 0, 2, 3}));
 }
 
-TEST(CsrMatrixTest, RefusesWhatDoesNotFit) {
+TEST(CsrMatrixTest, RejectsInvalidInputs) {
   auto from = [](std::vector<int64_t> indices) {
     return errorClassOf(
         "SparseTensorToCSRSparseMatrix",

@@ -10,39 +10,40 @@ namespace treadle {
 namespace {
 
 /// Whether an operand is transposed, and possibly conjugated.
-struct Turn {
+struct OperandTransform {
   bool transposes = false, conjugates = false;
 
-  static Expected<Turn> of(const BindContext &node, std::string_view operand) {
+  static Expected<OperandTransform> of(const BindContext &node, std::string_view operand) {
     bool transposes = node.attrs.getOr(str("transpose_", operand), false);
     bool adjoins = node.attrs.getOr(str("adjoint_", operand), false);
     if (transposes && adjoins)
       return Unexpected(invalidArgument("transpose_", operand, " and adjoint_", operand,
                                         " are both true, expected one at most"));
-    return Turn{transposes || adjoins, adjoins};
+    return OperandTransform{transposes || adjoins, adjoins};
   }
 };
 
 struct ProductState {
-  Turn a, b;
+  OperandTransform a, b;
   bool transposesOut, conjugatesOut;
 };
 
 Expected<ProductState> productState(const BindContext &node) {
-  auto a = Turn::of(node, "a"), b = Turn::of(node, "b");
+  auto a = OperandTransform::of(node, "a"), b = OperandTransform::of(node, "b");
   if (!a || !b)
     return Unexpected(std::move((a ? b : a).error()));
   return ProductState{*a, *b, node.attrs.getOr("transpose_output", false),
                       node.attrs.getOr("conjugate_output", false)};
 }
 
-template <typename T> CsrOf<T> turned(const CsrObject &matrix, int64_t i, Turn turn) {
+template <typename T>
+CsrOf<T> operandMatrix(const CsrObject &matrix, int64_t i, OperandTransform turn) {
   if (turn.conjugates)
     return matrix.at<T>(i).adjoint();
   return turn.transposes ? CsrOf<T>(matrix.at<T>(i).transpose()) : CsrOf<T>(matrix.at<T>(i));
 }
 
-bool checkInner(OpContext &ctx, int64_t a, int64_t b, Dims aShape, Dims bShape) {
+bool checkInnerDims(OpContext &ctx, int64_t a, int64_t b, Dims aShape, Dims bShape) {
   if (a == b)
     return true;
   ctx.fail(invalidArgument("the inner dimensions of ", dimsText(aShape), " and ", dimsText(bShape),
@@ -52,7 +53,7 @@ bool checkInner(OpContext &ctx, int64_t a, int64_t b, Dims aShape, Dims bShape) 
 
 // --- times a dense matrix ----------------------------------------------------------------------
 
-template <typename T> MatrixOf<T> turned(const Tensor &t, int64_t i, Turn turn) {
+template <typename T> MatrixOf<T> operandMatrix(const Tensor &t, int64_t i, OperandTransform turn) {
   ConstMatrixMap<T> matrix(t.data<T>() + i * t.dim(t.rank() - 2) * t.dim(t.rank() - 1),
                            t.dim(t.rank() - 2), t.dim(t.rank() - 1));
   if (turn.conjugates)
@@ -69,8 +70,8 @@ template <typename T> struct DenseProduct {
     if (b.rank() != rank || (rank == 3 && b.dim(0) != a->batch()))
       return ctx.fail(invalidArgument("the operands' shapes are ", dimsText(a->shape), " and ",
                                       dimsText(b.dims()), ", expected equal ranks and batches"));
-    if (!checkInner(ctx, state.a.transposes ? a->rows() : a->width(),
-                    b.dim(state.b.transposes ? rank - 1 : rank - 2), a->shape, b.dims()))
+    if (!checkInnerDims(ctx, state.a.transposes ? a->rows() : a->width(),
+                        b.dim(state.b.transposes ? rank - 1 : rank - 2), a->shape, b.dims()))
       return;
     int64_t rows = state.a.transposes ? a->width() : a->rows();
     int64_t columns = b.dim(state.b.transposes ? rank - 2 : rank - 1);
@@ -84,7 +85,8 @@ template <typename T> struct DenseProduct {
     ctx.parallelFor(a->batch(), work / static_cast<double>(std::max<int64_t>(a->batch(), 1)),
                     [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i)
-                        multiply(state, turned<T>(*a, i, state.a), turned<T>(b, i, state.b),
+                        multiply(state, operandMatrix<T>(*a, i, state.a),
+                                 operandMatrix<T>(b, i, state.b),
                                  matrixAt<T>(*out, i, rows, columns));
                     });
   }
@@ -116,8 +118,8 @@ template <typename T> struct SparseProduct {
     if (a->batch() != b->batch() || a->shape.size() != b->shape.size())
       return ctx.fail(invalidArgument("the operands' shapes are ", dimsText(a->shape), " and ",
                                       dimsText(b->shape), ", expected equal ranks and batches"));
-    if (!checkInner(ctx, state.a.transposes ? a->rows() : a->width(),
-                    state.b.transposes ? b->width() : b->rows(), a->shape, b->shape))
+    if (!checkInnerDims(ctx, state.a.transposes ? a->rows() : a->width(),
+                        state.b.transposes ? b->width() : b->rows(), a->shape, b->shape))
       return;
     std::vector<int64_t> shape = a->shape;
     shape[shape.size() - 2] = state.a.transposes ? a->width() : a->rows();
@@ -126,7 +128,7 @@ template <typename T> struct SparseProduct {
     double work = 10.0 * (static_cast<double>(a->values.count()) + b->values.count());
     ctx.parallelFor(a->batch(), work, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        products[i] = turned<T>(*a, i, state.a) * turned<T>(*b, i, state.b);
+        products[i] = operandMatrix<T>(*a, i, state.a) * operandMatrix<T>(*b, i, state.b);
     });
     if (auto product = csrOfMatrices<T>(ctx, std::move(shape), products))
       ctx.setOutput(0, makeVariant(std::move(product)));
@@ -147,7 +149,7 @@ template <typename T> struct TransposeKernel {
     std::swap(shape.back(), shape[shape.size() - 2]);
     std::vector<CsrOf<T>> matrices;
     for (int64_t i = 0; i < in->batch(); ++i)
-      matrices.push_back(turned<T>(*in, i, {true, ctx.state<bool>()}));
+      matrices.push_back(operandMatrix<T>(*in, i, {true, ctx.state<bool>()}));
     if (auto out = csrOfMatrices<T>(ctx, std::move(shape), matrices))
       ctx.setOutput(0, makeVariant(std::move(out)));
   }
@@ -187,11 +189,11 @@ void order(OpContext &ctx) {
 
 // Whether the numbers are a permutation of 0 to `count` - 1.
 bool isPermutation(const int32_t *numbers, int64_t count) {
-  std::vector<bool> isThere(count);
+  std::vector<bool> isSeen(count);
   for (int64_t i = 0; i < count; ++i) {
-    if (numbers[i] < 0 || numbers[i] >= count || isThere[numbers[i]])
+    if (numbers[i] < 0 || numbers[i] >= count || isSeen[numbers[i]])
       return false;
-    isThere[numbers[i]] = true;
+    isSeen[numbers[i]] = true;
   }
   return true;
 }

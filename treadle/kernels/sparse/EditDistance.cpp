@@ -85,13 +85,13 @@ template <typename T> struct EditDistance {
     DimVector strides = rowMajorStrides(out.dims());
     Sequences guesses(guess), truths(truth);
     while (!guesses.isAtEnd() || !truths.isAtEnd()) {
-      bool hasGuess = !guesses.isAtEnd(), hasTruth = !truths.isAtEnd();
-      if (hasGuess && hasTruth) {
+      bool hasGuess = !guesses.isAtEnd(), isTruthConvertible = !truths.isAtEnd();
+      if (hasGuess && isTruthConvertible) {
         auto order =
             std::lexicographical_compare_three_way(guesses.group().begin(), guesses.group().end(),
                                                    truths.group().begin(), truths.group().end());
         hasGuess = order <= 0;
-        hasTruth = order >= 0;
+        isTruthConvertible = order >= 0;
       }
       Dims at = hasGuess ? guesses.group() : truths.group();
       int64_t offset = 0;
@@ -102,7 +102,7 @@ template <typename T> struct EditDistance {
                                  ", outside of the shape of the sequences, ",
                                  dimsText(out.dims())));
       auto guessed = hasGuess ? guesses.values<T>() : std::span<const T>();
-      auto wanted = hasTruth ? truths.values<T>() : std::span<const T>();
+      auto wanted = isTruthConvertible ? truths.values<T>() : std::span<const T>();
       auto edits = static_cast<float>(distance(wanted, guessed));
       out.data<float>()[offset] =
           !normalizes ? edits
@@ -110,7 +110,7 @@ template <typename T> struct EditDistance {
                                         : edits / static_cast<float>(wanted.size()));
       if (hasGuess)
         guesses.advance();
-      if (hasTruth)
+      if (isTruthConvertible)
         truths.advance();
     }
   }

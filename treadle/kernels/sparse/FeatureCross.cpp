@@ -16,7 +16,7 @@ using Types = std::vector<DType>;
 // --- columns -----------------------------------------------------------------------------------
 
 /// The range of a row's features among a column's values.
-struct Stretch {
+struct FeatureRange {
   int64_t begin, count;
 };
 
@@ -43,7 +43,7 @@ public:
     return column;
   }
 
-  Stretch row(int64_t i) const {
+  FeatureRange row(int64_t i) const {
     if (kind == Dense)
       return {i * values.dim(1), values.dim(1)};
     if (kind == Ragged)
@@ -186,7 +186,7 @@ void crossRow(const Columns &columns, int64_t row, const Cross &cross,
   for (auto &value : out) {
     value = cross.of(columns, at);
     for (size_t i = columns.size(); i-- > 0;) {
-      Stretch stretch = columns[i].row(row);
+      FeatureRange stretch = columns[i].row(row);
       if (++at[i] < stretch.begin + stretch.count)
         break;
       at[i] = stretch.begin;
@@ -224,20 +224,22 @@ std::optional<int64_t> checkSparseCross(OpContext &ctx, const SparseCrossState &
   };
   int64_t rows = -1;
   auto hasOther = [&](int64_t count) { return (rows < 0 ? rows = count : rows) != count; };
-  auto isUnfit = [&](const Tensor &t) { return state.takesTextOnly && t.dtype() != DType::String; };
+  auto hasWrongDtype = [&](const Tensor &t) {
+    return state.takesTextOnly && t.dtype() != DType::String;
+  };
   for (int i = 0; i < state.sparse; ++i) {
     const Tensor &indices = ctx.input(i), &values = ctx.input(state.sparse + i),
                  &shape = ctx.input(2 * state.sparse + i);
     if (indices.rank() != 2 || indices.dim(1) != 2 || values.rank() != 1 ||
         values.dim(0) != indices.dim(0) || shape.rank() != 1 || shape.count() != 2 ||
-        isUnfit(values))
+        hasWrongDtype(values))
       return fail("sparse column", i, "indices [n,2], values [n] and a shape [2]");
     if (shape.data<int64_t>()[0] < 0 || hasOther(shape.data<int64_t>()[0]))
       return fail("sparse column", i, str("a batch of ", std::max<int64_t>(rows, 0), " rows"));
   }
   for (int i = 0; i < state.dense; ++i) {
     const Tensor &values = ctx.input(3 * state.sparse + i);
-    if (values.rank() != 2 || isUnfit(values))
+    if (values.rank() != 2 || hasWrongDtype(values))
       return fail("dense column", i, "a matrix");
     if (hasOther(values.dim(0)))
       return fail("dense column", i, str("a batch of ", rows, " rows"));

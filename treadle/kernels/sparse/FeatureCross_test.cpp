@@ -1,5 +1,5 @@
 // Tests of crosses of features and of counts as sparse tensors; expected values are TensorFlow's.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -154,7 +154,7 @@ int64_t outerLength(const RaggedObject &component) {
 }
 
 // Concatenates level `k` of all components; level -1 is the lengths of the components.
-Tensor joinedSplits(const Components &components, int64_t k, DType dtype) {
+Tensor concatenateSplits(const Components &components, int64_t k, DType dtype) {
   std::vector<int64_t> joined = {0};
   for (const RaggedObject *component : components) {
     int64_t base = joined.back();
@@ -169,7 +169,7 @@ Tensor joinedSplits(const Components &components, int64_t k, DType dtype) {
 }
 
 // Concatenates the components' values along their first dimension.
-void setJoinedValues(OpContext &ctx, const Components &components, DType dtype) {
+void outputConcatenatedValues(OpContext &ctx, const Components &components, DType dtype) {
   DimVector dims(size_t{1});
   for (size_t i = 0; i < components.size(); ++i) {
     Dims own = components[i]->values.dims();
@@ -194,7 +194,7 @@ void setJoinedValues(OpContext &ctx, const Components &components, DType dtype) 
 }
 
 // Stacks components without splits along a new dimension.
-void setStackedValues(OpContext &ctx, const Components &components, DType dtype) {
+void outputStackedValues(OpContext &ctx, const Components &components, DType dtype) {
   std::vector<Tensor> values;
   for (const RaggedObject *component : components) {
     values.push_back(component->values);
@@ -208,7 +208,7 @@ void setStackedValues(OpContext &ctx, const Components &components, DType dtype)
     ctx.setOutput(ctx.numOutputs() - 1, std::move(*out));
 }
 
-void setWhole(OpContext &ctx, const RaggedObject &ragged) {
+void outputWhole(OpContext &ctx, const RaggedObject &ragged) {
   for (size_t k = 0; k < ragged.splits.size(); ++k)
     ctx.setOutput(static_cast<int>(k), ragged.splits[k]);
   ctx.setOutput(ctx.numOutputs() - 1, ragged.values);
@@ -227,17 +227,18 @@ void fromVariant(OpContext &ctx) {
   auto components = TREADLE_OR_RETURN(
       componentsOf(ctx, encoded, std::max<int64_t>(rank, 0), state.dtype, state.splitsDType));
   if (levels == 0)
-    return setWhole(ctx, *components.front());
+    return outputWhole(ctx, *components.front());
   if (!setUniformSplits(ctx, encoded.dims(), state.splitsDType))
     return;
   if (rank < 0)
-    return setStackedValues(ctx, components, state.dtype);
+    return outputStackedValues(ctx, components, state.dtype);
   for (const RaggedObject *component : components)
     if (component->values.rank() == 0)
       return ctx.fail(invalidArgument("a row of the ragged tensor is a scalar"));
   for (int64_t k = -1; k < rank; ++k)
-    ctx.setOutput(static_cast<int>(levels + k), joinedSplits(components, k, state.splitsDType));
-  setJoinedValues(ctx, components, state.dtype);
+    ctx.setOutput(static_cast<int>(levels + k),
+                  concatenateSplits(components, k, state.splitsDType));
+  outputConcatenatedValues(ctx, components, state.dtype);
 }
 
 Expected<BoundKernel> bindFromVariant(const BindContext &node) {

@@ -7,7 +7,7 @@ namespace treadle {
 namespace {
 
 // The encoding of row partitions: splits, or the number of rows followed by the row of each value.
-struct RaggedShape {
+struct PartitionTypes {
   bool hasRowIds;
 };
 
@@ -20,7 +20,7 @@ std::vector<int64_t> integers(const Tensor &t) {
 }
 
 /// The row of each value of a level, and its column in that row.
-struct Level {
+struct RaggedLevel {
   std::vector<int64_t> row, column;
   int64_t numRows = 0, longest = 0;
 
@@ -33,12 +33,12 @@ struct Level {
 };
 
 // `numValues` is the total that the rows must contain.
-Expected<Level> levelOfSplits(const std::vector<int64_t> &splits, int64_t numValues) {
+Expected<RaggedLevel> levelOfSplits(const std::vector<int64_t> &splits, int64_t numValues) {
   if (splits.empty() || splits[0] != 0 || !std::ranges::is_sorted(splits) ||
       splits.back() != numValues)
     return Unexpected(invalidArgument("row splits must begin with 0, never decrease, and end with ",
                                       "the number of values, ", numValues));
-  Level level;
+  RaggedLevel level;
   level.numRows = std::ssize(splits) - 1;
   for (size_t r = 0; r + 1 < splits.size(); ++r)
     for (int64_t i = splits[r]; i < splits[r + 1]; ++i)
@@ -46,8 +46,8 @@ Expected<Level> levelOfSplits(const std::vector<int64_t> &splits, int64_t numVal
   return level;
 }
 
-Expected<Level> levelOfRowIds(const std::vector<int64_t> &rows, int64_t numRows) {
-  Level level;
+Expected<RaggedLevel> levelOfRowIds(const std::vector<int64_t> &rows, int64_t numRows) {
+  RaggedLevel level;
   level.numRows = numRows;
   if (!std::ranges::is_sorted(rows) || (!rows.empty() && (rows[0] < 0 || rows.back() >= numRows)))
     return Unexpected(
@@ -57,7 +57,7 @@ Expected<Level> levelOfRowIds(const std::vector<int64_t> &rows, int64_t numRows)
   return level;
 }
 
-Expected<std::vector<Level>> readLevels(OpContext &ctx, const RaggedShape &ragged) {
+Expected<std::vector<RaggedLevel>> readLevels(OpContext &ctx, const PartitionTypes &ragged) {
   std::vector<std::vector<int64_t>> partitions;
   for (int i = firstPartition; i < ctx.numInputs(); ++i)
     partitions.push_back(integers(ctx.input(i)));
@@ -70,11 +70,11 @@ Expected<std::vector<Level>> readLevels(OpContext &ctx, const RaggedShape &ragge
     numRows = partitions[0][0];
     partitions.erase(partitions.begin());
   }
-  std::vector<Level> levels;
+  std::vector<RaggedLevel> levels;
   for (size_t i = 0; i < partitions.size(); ++i) {
     int64_t wanted = i + 1 < partitions.size() ? std::ssize(partitions[i + 1]) - 1 : numValues;
-    Level level = TREADLE_TRY(ragged.hasRowIds ? levelOfRowIds(partitions[i], numRows)
-                                               : levelOfSplits(partitions[i], wanted));
+    RaggedLevel level = TREADLE_TRY(ragged.hasRowIds ? levelOfRowIds(partitions[i], numRows)
+                                                     : levelOfSplits(partitions[i], wanted));
     numRows = std::ssize(level.row);
     levels.push_back(std::move(level));
   }
@@ -86,10 +86,10 @@ Expected<std::vector<Level>> readLevels(OpContext &ctx, const RaggedShape &ragge
 
 /// Returns the result's dimensions: those in the input, or where they are -1 the smallest that hold
 /// all values.
-Expected<std::vector<int64_t>> resultDims(OpContext &ctx, const std::vector<Level> &levels) {
+Expected<std::vector<int64_t>> resultDims(OpContext &ctx, const std::vector<RaggedLevel> &levels) {
   const Tensor &shape = ctx.input(0), &values = ctx.input(1);
   std::vector<int64_t> dims{levels[0].numRows};
-  for (const Level &level : levels)
+  for (const RaggedLevel &level : levels)
     dims.push_back(level.longest);
   dims.insert(dims.end(), values.dims().begin() + 1, values.dims().end());
   std::vector<int64_t> wanted = integers(shape);
@@ -111,12 +111,12 @@ Expected<std::vector<int64_t>> resultDims(OpContext &ctx, const std::vector<Leve
 
 /// Returns each value's row in the result, flattened over all ragged dimensions; -1 for values that
 /// are truncated.
-std::vector<int64_t> targetsOf(const std::vector<Level> &levels, Dims dims) {
+std::vector<int64_t> targetsOf(const std::vector<RaggedLevel> &levels, Dims dims) {
   std::vector<int64_t> parents(static_cast<size_t>(levels[0].numRows));
   for (int64_t r = 0; r < levels[0].numRows; ++r)
     parents[static_cast<size_t>(r)] = r < dims[0] ? r : -1;
   for (size_t l = 0; l < levels.size(); ++l) {
-    const Level &level = levels[l];
+    const RaggedLevel &level = levels[l];
     std::vector<int64_t> next(level.row.size());
     for (size_t i = 0; i < next.size(); ++i) {
       int64_t parent = parents[static_cast<size_t>(level.row[i])];
@@ -133,7 +133,7 @@ bool isSuffix(Dims tail, Dims dims) {
 }
 
 template <typename T> void fill(OpContext &ctx) {
-  Expected<std::vector<Level>> levels = readLevels(ctx, ctx.state<RaggedShape>());
+  Expected<std::vector<RaggedLevel>> levels = readLevels(ctx, ctx.state<PartitionTypes>());
   if (!levels)
     return ctx.fail(std::move(levels.error()));
   auto dims = TREADLE_OR_RETURN(ctx.check(resultDims(ctx, *levels)));
@@ -168,7 +168,7 @@ Expected<BoundKernel> bindFill(const BindContext &node) {
                                       node.inputTypes.size() - firstPartition, " partitions"));
   BoundKernel bound;
   bool isKnown = visitType(node.outputTypes[0], AllTypes(), [&]<typename T>() {
-    bound = boundWith(fill<T>, RaggedShape{hasRowIds});
+    bound = boundWith(fill<T>, PartitionTypes{hasRowIds});
   });
   if (!isKnown)
     return Unexpected(unimplemented("values of dtype ", dtypeName(node.outputTypes[0])));

@@ -1,7 +1,7 @@
 // Ragged and sparse tensors packed into other tensors, and back.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/Variants.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -27,7 +27,7 @@ using Ints = std::vector<int64_t>;
 // [[[1, 2], []], [], [[3]]]
 const Ints outer = {0, 2, 2, 3}, inner = {0, 2, 2, 3};
 
-TEST(Ragged, theWholeThereAndBack) {
+TEST(Ragged, roundTripsWholeTensor) {
   Tensor encoded = run1("RaggedTensorToVariant", {vec(outer), vec(inner), vec<float>({1, 2, 3})},
                         DType::Variant, toAttrs(false));
   EXPECT_TRUE(encoded.isScalar());
@@ -166,32 +166,33 @@ INSTANTIATE_TEST_SUITE_P(Forms, Packed, testing::Values(DType::Variant, DType::S
 // --- serialized tensors ------------------------------------------------------------------------
 
 TEST(SerializedTensor, thereAndBack) {
-  Tensor matrix = *parsedTensor(serializedTensor(iota<int16_t>({2, 3}, -2)));
+  Tensor matrix = *parseTensorProto(serializeTensorProto(iota<int16_t>({2, 3}, -2)));
   EXPECT_EQ(tensorTypeText(matrix), "int16[2,3]");
   EXPECT_EQ(values<int16_t>(matrix), (std::vector<int16_t>{-2, -1, 0, 1, 2, 3}));
-  EXPECT_EQ(tensorTypeText(*parsedTensor(serializedTensor(tensor<float>({0, 2}, {})))),
+  EXPECT_EQ(tensorTypeText(*parseTensorProto(serializeTensorProto(tensor<float>({0, 2}, {})))),
             "float32[0,2]");
-  EXPECT_EQ(parsedTensor(serializedTensor(scalar<std::string>("x")))->scalarValue<std::string>(),
-            "x");
+  EXPECT_EQ(
+      parseTensorProto(serializeTensorProto(scalar<std::string>("x")))->scalarValue<std::string>(),
+      "x");
 }
 
 TEST(SerializedTensor, theBytesAreTensorFlows) {
   // dtype: DT_INT32, tensor_shape { dim { size: 2 } }, tensor_content: 1, 2
-  EXPECT_EQ(serializedTensor(vec<int32_t>({1, 2})),
+  EXPECT_EQ(serializeTensorProto(vec<int32_t>({1, 2})),
             std::string("\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\1\0\0\0\2\0\0\0", 18));
 }
 
 TEST(SerializedTensor, shortenedTextIsAnErrorInsideAField) {
   constexpr size_t endOfDtype = 2, endOfShape = 8; // missing elements are zero
   for (const Tensor &t : {vec<int32_t>({1, 2}), vec<std::string>({"ab", "c"})}) {
-    std::string bytes = serializedTensor(t);
+    std::string bytes = serializeTensorProto(t);
     for (size_t n = 0; n < bytes.size(); ++n)
-      EXPECT_EQ(bool(parsedTensor(std::string_view(bytes).substr(0, n))),
+      EXPECT_EQ(bool(parseTensorProto(std::string_view(bytes).substr(0, n))),
                 n == endOfDtype || n == endOfShape)
           << n;
   }
   std::string huge("\x08\x03\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 15);
-  EXPECT_FALSE(parsedTensor(huge));
+  EXPECT_FALSE(parseTensorProto(huge));
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 
 namespace treadle {
 
-Expected<void> checkSparse(const WholeSparse &s) {
+Expected<void> checkSparse(const SparseTensorValue &s) {
   auto fail = [](std::string_view what, const Tensor &found, std::string_view expected) {
     return Unexpected(invalidArgument("the sparse tensor's ", what, " are ", tensorTypeText(found),
                                       ", expected ", expected));
@@ -20,8 +20,8 @@ Expected<void> checkSparse(const WholeSparse &s) {
   return {};
 }
 
-std::optional<WholeSparse> wholeSparseInput(OpContext &ctx) {
-  WholeSparse sparse{ctx.input(0), ctx.input(1), ctx.input(2)};
+std::optional<SparseTensorValue> sparseTensorInput(OpContext &ctx) {
+  SparseTensorValue sparse{ctx.input(0), ctx.input(1), ctx.input(2)};
   if (auto good = checkSparse(sparse); !good) {
     ctx.fail(std::move(good.error()));
     return std::nullopt;
@@ -32,19 +32,20 @@ std::optional<WholeSparse> wholeSparseInput(OpContext &ctx) {
 namespace {
 
 // Returns the entries [begin, end) without their first coordinate.
-Expected<WholeSparse> slab(const WholeSparse &whole, int64_t begin, int64_t end) {
+Expected<SparseTensorValue> sliceEntries(const SparseTensorValue &whole, int64_t begin,
+                                         int64_t end) {
   int64_t rank = whole.indices.dim(1);
   Tensor indices = TREADLE_TRY(Tensor::make(DType::Int64, {end - begin, rank - 1}));
   for (int64_t i = begin; i < end; ++i)
     std::copy_n(whole.indices.data<int64_t>() + i * rank + 1, rank - 1,
                 indices.data<int64_t>() + (i - begin) * (rank - 1));
-  return WholeSparse{std::move(indices), rowsOf(whole.values, begin, end - begin),
-                     rowsOf(whole.shape, 1, rank - 1)};
+  return SparseTensorValue{std::move(indices), rowsOf(whole.values, begin, end - begin),
+                           rowsOf(whole.shape, 1, rank - 1)};
 }
 
 // Appends tensor `i` of a batch: its entries, with the batch's coordinates prepended.
-void appendEntries(const WholeSparse &part, int64_t i, Dims batch, int64_t at, Tensor &indices,
-                   Tensor &values) {
+void appendEntries(const SparseTensorValue &part, int64_t i, Dims batch, int64_t at,
+                   Tensor &indices, Tensor &values) {
   int64_t rank = indices.dim(1), own = part.indices.dim(1), lead = rank - own;
   int64_t coordinates[256];
   for (int64_t d = lead - 1, rest = i; d >= 0; --d) {
@@ -62,7 +63,7 @@ void appendEntries(const WholeSparse &part, int64_t i, Dims batch, int64_t at, T
 
 } // namespace
 
-std::optional<int64_t> rowCount(OpContext &ctx, const WholeSparse &sparse) {
+std::optional<int64_t> rowCount(OpContext &ctx, const SparseTensorValue &sparse) {
   if (sparse.shape.count() >= 2)
     return sparse.shape.data<int64_t>()[0];
   ctx.fail(invalidArgument("the sparse tensor has rank ", sparse.shape.count(),
@@ -70,8 +71,8 @@ std::optional<int64_t> rowCount(OpContext &ctx, const WholeSparse &sparse) {
   return std::nullopt;
 }
 
-void forEachRow(OpContext &ctx, const WholeSparse &sparse,
-                const std::function<void(int64_t, WholeSparse)> &take) {
+void forEachRow(OpContext &ctx, const SparseTensorValue &sparse,
+                const std::function<void(int64_t, SparseTensorValue)> &take) {
   int64_t rank = sparse.shape.count(), count = sparse.values.count();
   int64_t size = sparse.shape.data<int64_t>()[0];
   const int64_t *indices = sparse.indices.data<int64_t>();
@@ -80,7 +81,7 @@ void forEachRow(OpContext &ctx, const WholeSparse &sparse,
     int64_t end = begin;
     while (end < count && indices[end * rank] == row)
       ++end;
-    auto part = TREADLE_OR_RETURN(ctx.check(slab(sparse, begin, end)));
+    auto part = TREADLE_OR_RETURN(ctx.check(sliceEntries(sparse, begin, end)));
     take(row, std::move(part));
     begin = end;
   }
@@ -89,10 +90,11 @@ void forEachRow(OpContext &ctx, const WholeSparse &sparse,
                              ", expected one in [0, ", size, ") and entries sorted by it"));
 }
 
-void joinSparse(OpContext &ctx, const std::vector<WholeSparse> &all, Dims batch, DType dtype) {
+void outputBatch(OpContext &ctx, const std::vector<SparseTensorValue> &all, Dims batch,
+                 DType dtype) {
   auto lead = static_cast<int64_t>(batch.size()), own = all[0].shape.count();
   int64_t count = 0;
-  for (const WholeSparse &part : all)
+  for (const SparseTensorValue &part : all)
     count += part.values.count();
   Tensor *indices = ctx.allocateOutput(0, DType::Int64, {count, lead + own});
   Tensor *values = indices ? ctx.allocateOutput(1, dtype, {count}) : nullptr;

@@ -9,16 +9,17 @@ namespace treadle {
 namespace {
 
 /// A matrix of indices, one row per entry, in row-major order.
-struct Indices {
+struct IndexMatrix {
   const int64_t *data;
   int64_t count, rank;
 
-  static Indices of(const Tensor &t) { return {t.data<int64_t>(), t.dim(0), t.dim(1)}; }
+  static IndexMatrix of(const Tensor &t) { return {t.data<int64_t>(), t.dim(0), t.dim(1)}; }
   const int64_t *at(int64_t i) const { return data + i * rank; }
 };
 
 /// Compares entry `i` of `a`, shifted by `-offset`, with entry `j` of `b`.
-std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indices b, int64_t j) {
+std::strong_ordering compare(IndexMatrix a, int64_t i, const int64_t *offset, IndexMatrix b,
+                             int64_t j) {
   for (int64_t d = 0; d < a.rank; ++d)
     if (auto order = __int128{a.at(i)[d]} - (offset ? offset[d] : 0) <=> b.at(j)[d]; order != 0)
       return order;
@@ -27,8 +28,8 @@ std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indice
 
 /// Sets output `output`: for each entry of `of` the gradient of the same entry of `results`.
 template <typename T>
-void takeGradients(OpContext &ctx, int output, Indices of, const int64_t *offset, Indices results,
-                   const T *grads) {
+void takeGradients(OpContext &ctx, int output, IndexMatrix of, const int64_t *offset,
+                   IndexMatrix results, const T *grads) {
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(output, dtypeOf<T>, {of.count}));
   T *to = out->data<T>();
   int64_t j = 0;
@@ -65,8 +66,8 @@ template <typename T> struct AddGrad {
   static void run(OpContext &ctx) {
     if (!areMatrices(ctx, {1, 2, 3}) || !checkGradient(ctx, ctx.input(3)))
       return;
-    Indices a = Indices::of(ctx.input(1)), b = Indices::of(ctx.input(2)),
-            sum = Indices::of(ctx.input(3));
+    IndexMatrix a = IndexMatrix::of(ctx.input(1)), b = IndexMatrix::of(ctx.input(2)),
+                sum = IndexMatrix::of(ctx.input(3));
     if (a.rank != b.rank || a.rank != sum.rank)
       return ctx.fail(invalidArgument("the indices have ", a.rank, ", ", b.rank, " and ", sum.rank,
                                       " columns, expected equal numbers"));
@@ -81,7 +82,7 @@ template <typename T> struct SliceGrad {
   static void run(OpContext &ctx) {
     if (!areMatrices(ctx, {1, 3}) || !checkGradient(ctx, ctx.input(3)))
       return;
-    Indices in = Indices::of(ctx.input(1)), slice = Indices::of(ctx.input(3));
+    IndexMatrix in = IndexMatrix::of(ctx.input(1)), slice = IndexMatrix::of(ctx.input(3));
     const Tensor &start = ctx.input(2);
     if (in.rank != slice.rank || start.rank() != 1 || start.count() != in.rank)
       return ctx.fail(invalidArgument("the indices have ", in.rank, " and ", slice.rank,

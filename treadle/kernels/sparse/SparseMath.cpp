@@ -101,11 +101,11 @@ struct MaxOfValues {
 };
 
 /// The dimensions that are kept, and the result's shape.
-struct Reduced {
+struct ReducedShape {
   DimVector kept, outDims;
 };
 
-std::optional<Reduced> reducedDims(OpContext &ctx, const SparseView &in, const Tensor &axes) {
+std::optional<ReducedShape> reducedDims(OpContext &ctx, const SparseView &in, const Tensor &axes) {
   std::vector<bool> isReduced(static_cast<size_t>(in.rank));
   for (int64_t i = 0; i < axes.count(); ++i) {
     int64_t axis = normalizedAxis(indexAt(axes, i), in.rank);
@@ -116,7 +116,7 @@ std::optional<Reduced> reducedDims(OpContext &ctx, const SparseView &in, const T
     }
     isReduced[axis] = true;
   }
-  Reduced out;
+  ReducedShape out;
   for (int64_t d = 0; d < in.rank; ++d) {
     bool stays = !isReduced[d];
     if (stays)
@@ -130,7 +130,7 @@ std::optional<Reduced> reducedDims(OpContext &ctx, const SparseView &in, const T
 // Reduces the values of each non-empty position of the result, in order.
 template <typename T, typename Op>
 std::optional<std::map<int64_t, T>> reducedValues(OpContext &ctx, const SparseView &in,
-                                                  const Reduced &reduced) {
+                                                  const ReducedShape &reduced) {
   if (!checkInside(ctx, in))
     return std::nullopt;
   if (!countElements(reduced.outDims)) {

@@ -109,7 +109,7 @@ template <typename T> struct Add {
 };
 
 /// Missing entries count as zero.
-template <bool isMaximum> struct Extreme {
+template <bool isMaximum> struct MaxOrMin {
   template <typename T> struct Kernel {
     static void run(OpContext &ctx) {
       std::optional<SparseView> a, b;
@@ -134,8 +134,8 @@ Expected<BoundKernel> bindMerge(const BindContext &node) {
 
 const KernelEntry sparseMergeTable[] = {
     {"SparseAdd", bindMerge<Add, NumericTypes>},
-    {"SparseSparseMaximum", bindMerge<Extreme<true>::Kernel, RealTypes>},
-    {"SparseSparseMinimum", bindMerge<Extreme<false>::Kernel, RealTypes>},
+    {"SparseSparseMaximum", bindMerge<MaxOrMin<true>::Kernel, RealTypes>},
+    {"SparseSparseMinimum", bindMerge<MaxOrMin<false>::Kernel, RealTypes>},
 };
 
 } // namespace

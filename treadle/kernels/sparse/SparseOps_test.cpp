@@ -1,5 +1,5 @@
 // Tests of ops on sparse tensors.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -13,12 +13,12 @@ void putElement(Tensor &packed, int64_t i, const Tensor &value) {
   if (packed.dtype() == DType::Variant)
     packed.data<Variant>()[i].object = makeRef<TensorObject>(value);
   else
-    packed.data<std::string>()[i] = serializedTensor(value);
+    packed.data<std::string>()[i] = serializeTensorProto(value);
 }
 
 Expected<Tensor> elementOf(const Tensor &packed, int64_t i) {
   if (packed.dtype() == DType::String)
-    return parsedTensor(packed.data<std::string>()[i]);
+    return parseTensorProto(packed.data<std::string>()[i]);
   const VariantObject *object = packed.data<Variant>()[i].object.get();
   if (object && object->kind() == TensorObject::kindName)
     return static_cast<const TensorObject *>(object)->value;
@@ -27,14 +27,14 @@ Expected<Tensor> elementOf(const Tensor &packed, int64_t i) {
 
 // --- packing -----------------------------------------------------------------------------------
 
-void put(Tensor &packed, int64_t at, const WholeSparse &sparse) {
+void put(Tensor &packed, int64_t at, const SparseTensorValue &sparse) {
   putElement(packed, at, sparse.indices);
   putElement(packed, at + 1, sparse.values);
   putElement(packed, at + 2, sparse.shape);
 }
 
 void serializeSparse(OpContext &ctx) {
-  auto sparse = wholeSparseInput(ctx);
+  auto sparse = sparseTensorInput(ctx);
   Tensor *packed = sparse ? ctx.allocateOutput(0, ctx.state<DType>(), {3}) : nullptr;
   if (packed)
     put(*packed, 0, *sparse);
@@ -43,12 +43,12 @@ void serializeSparse(OpContext &ctx) {
 // Serializes one sparse tensor for each index of the first dimension, by which entries must be
 // sorted.
 void serializeManySparse(OpContext &ctx) {
-  auto sparse = wholeSparseInput(ctx);
+  auto sparse = sparseTensorInput(ctx);
   auto size = sparse ? rowCount(ctx, *sparse) : std::nullopt;
   Tensor *packed = size ? ctx.allocateOutput(0, ctx.state<DType>(), {*size, 3}) : nullptr;
   if (packed)
     forEachRow(ctx, *sparse,
-               [&](int64_t row, const WholeSparse &part) { put(*packed, row * 3, part); });
+               [&](int64_t row, const SparseTensorValue &part) { put(*packed, row * 3, part); });
 }
 
 Expected<BoundKernel> bindWithDType(const BindContext &node, KernelFn fn, DType dtype) {
@@ -62,16 +62,16 @@ template <KernelFn fn> Expected<BoundKernel> bindSerialize(const BindContext &no
 
 // --- unpacking ---------------------------------------------------------------------------------
 
-std::optional<std::vector<WholeSparse>> unpacked(OpContext &ctx, const Tensor &packed,
-                                                 DType dtype) {
-  std::vector<WholeSparse> all;
+std::optional<std::vector<SparseTensorValue>> unpacked(OpContext &ctx, const Tensor &packed,
+                                                       DType dtype) {
+  std::vector<SparseTensorValue> all;
   for (int64_t i = 0; i < packed.count(); i += 3) {
     auto indices = ctx.check(elementOf(packed, i));
     auto values = ctx.check(elementOf(packed, i + 1));
     auto shape = ctx.check(elementOf(packed, i + 2));
     if (ctx.hasFailed())
       return std::nullopt;
-    WholeSparse sparse{std::move(*indices), std::move(*values), std::move(*shape)};
+    SparseTensorValue sparse{std::move(*indices), std::move(*values), std::move(*shape)};
     auto good = checkSparse(sparse);
     if (good && sparse.values.dtype() != dtype)
       good = Unexpected(invalidArgument("sparse tensor ", i / 3, " holds ",
@@ -101,7 +101,7 @@ void deserializeSparse(OpContext &ctx) {
                                     ", expected at least one"));
   auto all = TREADLE_OR_RETURN(unpacked(ctx, packed, dtype));
   if (packed.rank() > 1)
-    return joinSparse(ctx, all, packed.dims().first(packed.rank() - 1), dtype);
+    return outputBatch(ctx, all, packed.dims().first(packed.rank() - 1), dtype);
   ctx.setOutput(0, std::move(all.front().indices));
   ctx.setOutput(1, std::move(all.front().values));
   ctx.setOutput(2, std::move(all.front().shape));

@@ -232,8 +232,8 @@ Expected<BoundKernel> bindConcat(const BindContext &node) {
 }
 
 // Outputs the entries within a box, with indices relative to its corner.
-void setBox(OpContext &ctx, const SparseView &in, const DimVector &start, const DimVector &size,
-            const int (&outputs)[3]) {
+void outputBox(OpContext &ctx, const SparseView &in, const DimVector &start, const DimVector &size,
+               const int (&outputs)[3]) {
   std::vector<int64_t> inside;
   for (int64_t e = 0; e < in.count; ++e) {
     bool isIn = true;
@@ -264,7 +264,7 @@ void slice(OpContext &ctx) {
                                       " must not be negative"));
     dims[d] = std::min(dims[d], std::max<int64_t>(in.dims[d] - from[d], 0));
   }
-  setBox(ctx, in, from, dims, {0, 1, 2});
+  outputBox(ctx, in, from, dims, {0, 1, 2});
 }
 
 void split(OpContext &ctx) {
@@ -282,7 +282,7 @@ void split(OpContext &ctx) {
   for (int64_t i = 0; i < parts; ++i) {
     size[axis] = in.dims[axis] / parts + (i < in.dims[axis] % parts);
     auto at = static_cast<int>(i), n = static_cast<int>(parts);
-    setBox(ctx, in, start, size, {at, n + at, 2 * n + at});
+    outputBox(ctx, in, start, size, {at, n + at, 2 * n + at});
     if (ctx.hasFailed())
       return;
     start[axis] += size[axis];

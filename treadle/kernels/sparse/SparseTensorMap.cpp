@@ -1,7 +1,7 @@
 // Maps that store sparse tensors under integer handles, which queues and batches can pass on.
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -15,14 +15,14 @@ public:
   static constexpr std::string_view kindName = "map of sparse tensors";
   std::string_view kind() const override { return kindName; }
 
-  int64_t add(WholeSparse sparse) {
+  int64_t add(SparseTensorValue sparse) {
     std::lock_guard lock(mutex);
     kept.emplace(next, std::move(sparse));
     return next++;
   }
 
   /// Removes a tensor and returns it.
-  Expected<WholeSparse> take(int64_t number) {
+  Expected<SparseTensorValue> take(int64_t number) {
     std::lock_guard lock(mutex);
     auto node = kept.extract(number);
     if (node.empty())
@@ -35,8 +35,8 @@ public:
 private:
   const MemoryShare share;
   std::mutex mutex;
-  std::unordered_map<int64_t, WholeSparse, std::hash<int64_t>, std::equal_to<>,
-                     KeptAllocator<std::pair<const int64_t, WholeSparse>>>
+  std::unordered_map<int64_t, SparseTensorValue, std::hash<int64_t>, std::equal_to<>,
+                     BudgetedAllocator<std::pair<const int64_t, SparseTensorValue>>>
       kept{share};
   int64_t next = 0;
 };
@@ -53,7 +53,7 @@ Ref<SparseTensorMap> mapOf(OpContext &ctx) {
 }
 
 // Whether indices are within the shape, unique, and in row-major order; fails the op otherwise.
-bool isInOrder(OpContext &ctx, const WholeSparse &sparse) {
+bool isInOrder(OpContext &ctx, const SparseTensorValue &sparse) {
   int64_t rank = sparse.shape.count();
   const int64_t *index = sparse.indices.data<int64_t>(), *dims = sparse.shape.data<int64_t>();
   for (int64_t e = 0; e < sparse.values.count(); ++e, index += rank) {
@@ -72,18 +72,18 @@ bool isInOrder(OpContext &ctx, const WholeSparse &sparse) {
 }
 
 void add(OpContext &ctx) {
-  if (auto sparse = wholeSparseInput(ctx))
+  if (auto sparse = sparseTensorInput(ctx))
     ctx.setOutput(0, Tensor::scalar(DType::Int64, mapOf(ctx)->add(std::move(*sparse))));
 }
 
 void addMany(OpContext &ctx) {
-  auto sparse = wholeSparseInput(ctx);
+  auto sparse = sparseTensorInput(ctx);
   auto size = sparse ? rowCount(ctx, *sparse) : std::nullopt;
   Tensor *numbers = TREADLE_OR_RETURN(
       size && isInOrder(ctx, *sparse) ? ctx.allocateOutput(0, DType::Int64, {*size}) : nullptr);
   Ref<SparseTensorMap> map = mapOf(ctx);
-  std::vector<std::pair<int64_t, WholeSparse>> empty; // TensorFlow adds these last
-  forEachRow(ctx, *sparse, [&](int64_t row, WholeSparse part) {
+  std::vector<std::pair<int64_t, SparseTensorValue>> empty; // TensorFlow adds these last
+  forEachRow(ctx, *sparse, [&](int64_t row, SparseTensorValue part) {
     if (part.values.count())
       numbers->data<int64_t>()[row] = map->add(std::move(part));
     else
@@ -100,7 +100,7 @@ void takeMany(OpContext &ctx) {
     return ctx.fail(invalidArgument("sparse_handles are ", tensorTypeText(numbers),
                                     ", expected a vector of one at least"));
   Ref<SparseTensorMap> map = mapOf(ctx);
-  std::vector<WholeSparse> all;
+  std::vector<SparseTensorValue> all;
   for (int64_t number : numbers.values<int64_t>()) {
     auto sparse = TREADLE_OR_RETURN(ctx.check(map->take(number)));
     if (sparse.values.dtype() != dtype ||
@@ -110,7 +110,7 @@ void takeMany(OpContext &ctx) {
           sparse.shape.count(), ", expected ", dtypeName(dtype), " and the rank of the first"));
     all.push_back(std::move(sparse));
   }
-  joinSparse(ctx, all, numbers.dims(), dtype);
+  outputBatch(ctx, all, numbers.dims(), dtype);
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindMap(const BindContext &node) {

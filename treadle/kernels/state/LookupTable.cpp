@@ -118,7 +118,7 @@ void LookupTable::clear() {
 int64_t LookupTable::addRow(std::string_view key, int64_t bucket) {
   size_t row = keyOfRow.size();
   if (type.value == DType::String)
-    texts.resize((row + 1) * static_cast<size_t>(valueCount()), KeptString(share));
+    texts.resize((row + 1) * static_cast<size_t>(valueCount()), BudgetedString(share));
   else
     plain.resize((row + 1) * valueBytes());
   if (dense) {
@@ -135,9 +135,9 @@ Expected<void> LookupTable::put(const Tensor &keys, int64_t i, const Tensor &val
     return Unexpected(reservedKey(i));
   auto it = rows.find(key);
   if (it == rows.end()) {
-    it = rows.emplace(KeptString(key, share), 0).first;
-    it->second = doOrUndo([&] { return dense ? claimBucket(it->first) : addRow(it->first); },
-                          [&] { rows.erase(it); });
+    it = rows.emplace(BudgetedString(key, share), 0).first;
+    it->second = callOrUndo([&] { return dense ? claimBucket(it->first) : addRow(it->first); },
+                            [&] { rows.erase(it); });
   } else if (!type.isMutable && !isStored(it->second, values, i)) {
     return Unexpected(invalidArgument("key ", i, " has two different values"));
   }
@@ -187,7 +187,7 @@ Expected<void> LookupTable::insert(const Tensor &keys, const Tensor &values) {
     std::unique_lock lock(mutex);
     TREADLE_TRY(makeRoom(count));
     size_t before = keyOfRow.size();
-    return doOrUndo(
+    return callOrUndo(
         [&]() -> Expected<void> {
           for (int64_t i = 0; i < count; ++i)
             TREADLE_TRY(put(keys, i, values));
@@ -224,7 +224,7 @@ void LookupTable::dropRow(int64_t row) {
   }
   keyOfRow.pop_back();
   if (type.value == DType::String)
-    texts.resize(static_cast<size_t>(last * valueCount()), KeptString(share));
+    texts.resize(static_cast<size_t>(last * valueCount()), BudgetedString(share));
   else
     plain.resize(static_cast<size_t>(last) * valueBytes());
 }
@@ -281,7 +281,7 @@ Expected<void> LookupTable::initialize(const Tensor &keys, const Tensor &values)
                                                     "different data"));
     }
     for (int64_t i = 0; i < count; ++i)
-      if (Expected<void> ok = doOrUndo([&] { return put(keys, i, values); }, [this] { clear(); });
+      if (Expected<void> ok = callOrUndo([&] { return put(keys, i, values); }, [this] { clear(); });
           !ok) {
         clear();
         return ok;
@@ -349,13 +349,13 @@ int64_t LookupTable::claimBucket(std::string_view key) {
   int64_t bucket = probe(key, isFree);
   auto [it, isNew] = rowsOfBuckets.try_emplace(bucket, std::ssize(keyOfRow));
   if (isNew)
-    return doOrUndo([&] { return addRow(key, bucket); }, [&] { rowsOfBuckets.erase(it); });
+    return callOrUndo([&] { return addRow(key, bucket); }, [&] { rowsOfBuckets.erase(it); });
   keyOfRow[static_cast<size_t>(it->second)] = key;
   return it->second;
 }
 
 // Whether TensorFlow's probing finds each key in its bucket.
-bool LookupTable::isLaidOut() const {
+bool LookupTable::isProbeConsistent() const {
   if (!std::has_single_bit(static_cast<uint64_t>(dense->numBuckets)))
     return false;
   for (size_t row = 0; row < keyOfRow.size(); ++row) {
@@ -378,11 +378,11 @@ Expected<void> LookupTable::makeRoom(int64_t numKeys) {
   int64_t wanted = dense->numBuckets;
   while (pending > static_cast<float>(wanted) * dense->maxLoad)
     wanted *= 2;
-  return wanted == dense->numBuckets ? Expected<void>() : layOut(wanted);
+  return wanted == dense->numBuckets ? Expected<void>() : rehash(wanted);
 }
 
 // Rehashes the keys to this many buckets, in the order of their current buckets.
-Expected<void> LookupTable::layOut(int64_t numBuckets) {
+Expected<void> LookupTable::rehash(int64_t numBuckets) {
   std::vector<int64_t> live;
   for (const auto &[key, row] : rows)
     live.push_back(row);
@@ -416,7 +416,7 @@ void LookupTable::putIntoBucket(std::string_view key, int64_t bucket, const Tens
   std::string_view kept = dense->deletedKey;
   auto row = std::ssize(keyOfRow);
   if (key != kept) {
-    auto it = rows.emplace(KeptString(key, share), row).first;
+    auto it = rows.emplace(BudgetedString(key, share), row).first;
     it->second = row;
     kept = it->first;
   }
@@ -434,17 +434,17 @@ Expected<void> LookupTable::replaceBuckets(const Tensor &keys, const Tensor &val
       if (std::string_view key = keyAt(keys, bucket); key != dense->emptyKey)
         putIntoBucket(key, bucket, values);
   };
-  doOrUndo(putAll, [this] {
+  callOrUndo(putAll, [this] {
     clear();
-    dense->numBuckets = DenseLayout::fewestBuckets;
+    dense->numBuckets = DenseLayout::minBuckets;
   });
-  if (isLaidOut())
+  if (isProbeConsistent())
     return {};
   auto numKeys = static_cast<float>(rows.size());
-  int64_t wanted = DenseLayout::fewestBuckets;
+  int64_t wanted = DenseLayout::minBuckets;
   while (numKeys > static_cast<float>(wanted) * dense->maxLoad)
     wanted *= 2;
-  return layOut(wanted);
+  return rehash(wanted);
 }
 
 Expected<std::pair<Tensor, Tensor>> LookupTable::allBuckets() const {

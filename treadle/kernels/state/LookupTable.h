@@ -1,7 +1,7 @@
 // Lookup tables: maps from keys to values of any dtypes.
 #pragma once
 
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/Tensor.h"
 
@@ -25,7 +25,7 @@ struct TableType {
 /// be stored, that mark empty and deleted buckets. Checkpoints contain all buckets, and readers
 /// probe them as they are: each key must be in the bucket where TensorFlow puts it.
 struct DenseLayout {
-  static constexpr int64_t fewestBuckets = 4;
+  static constexpr int64_t minBuckets = 4;
   std::string emptyKey, deletedKey; // their bytes; if equal, keys are never deleted
   int64_t numBuckets;
   float maxLoad; // maximum load factor, below 1
@@ -63,8 +63,8 @@ private:
     using is_transparent = void;
   };
   template <typename Key, typename KeyHash = std::hash<Key>>
-  using KeptMap = std::unordered_map<Key, int64_t, KeyHash, std::equal_to<>,
-                                     KeptAllocator<std::pair<const Key, int64_t>>>;
+  using BudgetedMap = std::unordered_map<Key, int64_t, KeyHash, std::equal_to<>,
+                                         BudgetedAllocator<std::pair<const Key, int64_t>>>;
 
   Expected<int64_t> countKeys(const Tensor &keys) const;
   Expected<int64_t> countPairs(const Tensor &keys, const Tensor &values) const;
@@ -85,9 +85,9 @@ private:
   uint64_t hashOf(std::string_view key) const;
   template <typename Stop> int64_t probe(std::string_view key, Stop &&stop) const;
   int64_t claimBucket(std::string_view key);
-  bool isLaidOut() const;
+  bool isProbeConsistent() const;
   Expected<void> makeRoom(int64_t numKeys);
-  Expected<void> layOut(int64_t numBuckets);
+  Expected<void> rehash(int64_t numBuckets);
   void putIntoBucket(std::string_view key, int64_t bucket, const Tensor &values);
   Expected<void> replaceBuckets(const Tensor &keys, const Tensor &values);
   Expected<std::pair<Tensor, Tensor>> allBuckets() const;
@@ -98,15 +98,15 @@ private:
 
   const MemoryShare share;
   mutable std::shared_mutex mutex; // guards the members below
-  KeptMap<KeptString, Hash> rows{share};
-  KeptVector<std::string_view> keyOfRow{share}; // of `rows`; in dense tables also deleted
-  KeptVector<char> plain{share};                // values of plain dtypes
-  KeptVector<KeptString> texts{share};          // string values
+  BudgetedMap<BudgetedString, Hash> rows{share};
+  BudgetedVector<std::string_view> keyOfRow{share}; // of `rows`; in dense tables also deleted
+  BudgetedVector<char> plain{share};                // values of plain dtypes
+  BudgetedVector<BudgetedString> texts{share};      // string values
   bool isFilled = false;
   std::optional<DenseLayout> dense;
   // Dense tables only. May be longer than the number of rows after memory was exhausted.
-  KeptVector<int64_t> bucketOfRow{share};
-  KeptMap<int64_t> rowsOfBuckets{share}; // of non-empty buckets
+  BudgetedVector<int64_t> bucketOfRow{share};
+  BudgetedMap<int64_t> rowsOfBuckets{share}; // of non-empty buckets
 };
 
 } // namespace treadle

@@ -1,6 +1,6 @@
 // Ops on lookup tables.
-#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/state/LookupTable.h"
 #include "treadle/kernels/state/VocabularyFile.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 // --- creation ----------------------------------------------------------------------------------
 
-enum class Sharing { Named, Anonymous };
+enum class HandleKind { Named, Anonymous };
 
 struct MakeState {
   ResourceName resource;
@@ -57,12 +57,12 @@ Expected<void> checkReservedKeys(OpContext &ctx) {
   return {};
 }
 
-template <Sharing sharing> void make(OpContext &ctx) {
+template <HandleKind sharing> void make(OpContext &ctx) {
   const auto &state = ctx.state<MakeState>();
   if (state.isDense)
     if (Expected<void> ok = checkReservedKeys(ctx); !ok)
       return ctx.fail(std::move(ok.error()));
-  if constexpr (sharing == Sharing::Anonymous)
+  if constexpr (sharing == HandleKind::Anonymous)
     return ctx.setOutput(0, makeHandle(makeTable(ctx, state)));
   ResourceManager &resources = ctx.run().resources;
   std::optional<Error> error;
@@ -84,7 +84,7 @@ template <Sharing sharing> void make(OpContext &ctx) {
 
 bool isStorable(DType dtype) { return isPlain(dtype) || dtype == DType::String; }
 
-template <bool isMutable, Sharing sharing, bool isDense>
+template <bool isMutable, HandleKind sharing, bool isDense>
 Expected<BoundKernel> bindMake(const BindContext &node) {
   auto key = node.attrs.get<TypeAttr>("key_dtype"), value = node.attrs.get<TypeAttr>("value_dtype");
   if (!key || !value)
@@ -97,7 +97,7 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
     return Unexpected(invalidArgument("value_shape is ", shape.text(), ", expected a known shape"));
   auto numBuckets = node.attrs.getOr<int64_t>("initial_num_buckets", 1 << 17);
   auto maxLoad = node.attrs.getOr("max_load_factor", 0.8f);
-  if (numBuckets < DenseLayout::fewestBuckets ||
+  if (numBuckets < DenseLayout::minBuckets ||
       !std::has_single_bit(static_cast<uint64_t>(numBuckets)))
     return Unexpected(invalidArgument("initial_num_buckets is ", numBuckets,
                                       ", expected a power of two of at least 4"));
@@ -171,7 +171,7 @@ Expected<BoundKernel> bindInitializeFromFile(const BindContext &node) {
   return boundWith(initializeFromFile, std::move(format));
 }
 
-constexpr auto named = Sharing::Named, anonymous = Sharing::Anonymous;
+constexpr auto named = HandleKind::Named, anonymous = HandleKind::Anonymous;
 
 const KernelEntry lookupTableTable[] = {
     {"AnonymousHashTable", bindMake<false, anonymous, false>},

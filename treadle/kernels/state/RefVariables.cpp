@@ -14,7 +14,7 @@ namespace {
 
 Tensor referenceTo(Ref<Variable> variable) { return makeRefTensor(std::move(variable)); }
 
-void variable(OpContext &ctx) { giveNamedVariable(ctx, ctx.state<NamedVariable>(), referenceTo); }
+void variable(OpContext &ctx) { outputNamedVariable(ctx, ctx.state<NamedVariable>(), referenceTo); }
 
 Expected<BoundKernel> bindVariable(const BindContext &node) {
   return node.attrs.get<DType>("dtype").map([&](DType dtype) {
@@ -26,14 +26,14 @@ Expected<BoundKernel> bindVariable(const BindContext &node) {
 
 // The temporary variables of a session's runs that weren't destroyed yet, and the nodes that made
 // them.
-class TemporaryNames final : public Resource {
+class TemporaryVariables final : public Resource {
 public:
   static constexpr std::string_view kindName = "names of temporary variables";
   std::string_view kind() const override { return kindName; }
 
-  static Ref<TemporaryNames> of(OpContext &ctx) {
-    return ctx.run().resources.lookupOrCreate<TemporaryNames>(
-        "", "", [] { return makeRef<TemporaryNames>(); });
+  static Ref<TemporaryVariables> of(OpContext &ctx) {
+    return ctx.run().resources.lookupOrCreate<TemporaryVariables>(
+        "", "", [] { return makeRef<TemporaryVariables>(); });
   }
   /// Returns false if another node of the run has a variable of that name. One node may have
   /// several: one for each iteration of a loop.
@@ -61,7 +61,7 @@ struct TemporaryState {
 void temporaryVariable(OpContext &ctx) {
   const auto &state = ctx.state<TemporaryState>();
   auto zeros = TREADLE_OR_RETURN(ctx.check(zerosOf(state.dtype, state.dims)));
-  if (!TemporaryNames::of(ctx)->add(ctx.run().step, state.name, state.node))
+  if (!TemporaryVariables::of(ctx)->add(ctx.run().step, state.name, state.node))
     return ctx.fail(alreadyExists("temporary variable '", state.name,
                                   "' already exists; use a different var_name for each"));
   auto made = makeRef<Variable>(state.name, state.dtype);
@@ -88,7 +88,7 @@ void destroyTemporary(OpContext &ctx) {
   if (variable->name != name)
     return ctx.fail(notFound("there is no temporary variable '", name, "'; the input is '",
                              variable->name, "'"));
-  TemporaryNames::of(ctx)->remove(ctx.run().step, name);
+  TemporaryVariables::of(ctx)->remove(ctx.run().step, name);
   Tensor value;
   {
     std::lock_guard lock(variable->mutex);
@@ -109,7 +109,7 @@ Expected<BoundKernel> bindDestroyTemporary(const BindContext &node) {
 // --- assignment --------------------------------------------------------------------------------
 
 // Returns the input with elements that nothing else refers to.
-Tensor ownInput(OpContext &ctx, int i) {
+Tensor uniqueInput(OpContext &ctx, int i) {
   if (ctx.canReuseInput(i))
     return ctx.takeInput(i);
   auto copy = ctx.check(ctx.input(i).clone());
@@ -128,7 +128,7 @@ void assignElements(OpContext &ctx, Variable &variable, const Tensor &value) {
     return;
   }
   lock.unlock();
-  if (Tensor own = ownInput(ctx, 1))
+  if (Tensor own = uniqueInput(ctx, 1))
     variable.assign(std::move(own));
 }
 

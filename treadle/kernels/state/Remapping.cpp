@@ -1,7 +1,7 @@
 // Changed vocabularies: GenerateVocabRemapping maps words of a new vocabulary to their positions in
 // the old one, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
 #include "treadle/checkpoint/BundleReader.h"
-#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/state/VocabularyFile.h"
 
@@ -77,7 +77,8 @@ struct MatrixSize {
 
 /// Returns the position in the checkpoint of each row or column of the result (negative: none).
 /// InvalidArgument if there aren't `count`.
-Expected<std::span<const int64_t>> readPlaces(const Tensor &in, const char *what, int64_t count) {
+Expected<std::span<const int64_t>> readPositions(const Tensor &in, const char *what,
+                                                 int64_t count) {
   if (in.rank() != 1 || in.count() != count)
     return Unexpected(invalidArgument(what, " must be a vector of ", count, " elements, but it is ",
                                       tensorTypeText(in)));
@@ -102,11 +103,11 @@ Expected<Tensor> readMatrix(const std::string &path, const std::string &name,
 
 void remapMatrix(OpContext &ctx) {
   const auto &size = ctx.state<MatrixSize>();
-  auto rows = TREADLE_OR_RETURN(ctx.check(readPlaces(ctx.input(2), "row_remapping", size.rows)));
+  auto rows = TREADLE_OR_RETURN(ctx.check(readPositions(ctx.input(2), "row_remapping", size.rows)));
   std::span<const int64_t> columns;
   if (ctx.input(3).count()) {
     auto given =
-        TREADLE_OR_RETURN(ctx.check(readPlaces(ctx.input(3), "col_remapping", size.columns)));
+        TREADLE_OR_RETURN(ctx.check(readPositions(ctx.input(3), "col_remapping", size.columns)));
     columns = given;
   }
   const std::string *path = nameInput(ctx, 0, "ckpt_path");

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <filesystem>
 

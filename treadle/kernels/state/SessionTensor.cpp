@@ -1,7 +1,7 @@
 // Session tensors, which a session keeps between runs under string handles, and ops on resource
 // handles.
 #include "treadle/kernels/Handles.h"
-#include "treadle/tensor/KeptMemory.h"
+#include "treadle/tensor/BudgetedMemory.h"
 
 #include <algorithm>
 #include <map>
@@ -25,7 +25,7 @@ public:
   std::string keep(Tensor value, std::string_view node) {
     std::lock_guard lock(mutex);
     std::string handle = str("GetSessionHandle;", node, ";", ++count);
-    kept.insert_or_assign(KeptString(handle, share), std::move(value));
+    kept.insert_or_assign(BudgetedString(handle, share), std::move(value));
     return handle;
   }
   Expected<Tensor> find(const std::string &handle) {
@@ -45,7 +45,8 @@ public:
 private:
   const MemoryShare share;
   std::mutex mutex;
-  std::map<KeptString, Tensor, std::less<>, KeptAllocator<std::pair<const KeptString, Tensor>>>
+  std::map<BudgetedString, Tensor, std::less<>,
+           BudgetedAllocator<std::pair<const BudgetedString, Tensor>>>
       kept{share};
   uint64_t count = 0;
 };

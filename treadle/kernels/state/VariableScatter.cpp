@@ -157,13 +157,13 @@ void assignSlice(OpContext &ctx) {
 // --- binding -----------------------------------------------------------------------------------
 
 // Wraps a kernel for v1 ops, which return the reference.
-template <KernelFn fn> void thenPass(OpContext &ctx) {
+template <KernelFn fn> void returningReference(OpContext &ctx) {
   fn(ctx);
   passReference(ctx);
 }
 
 template <KernelFn fn, typename State> BoundKernel bindUpdater(State state) {
-  return takingRefs(boundWith(thenPass<fn>, std::move(state)));
+  return takingRefs(boundWith(returningReference<fn>, std::move(state)));
 }
 
 Expected<RowsUpdateLoop> checkedLoop(const BindContext &node, Update update) {

@@ -21,7 +21,8 @@ static Expected<Ref<Variable>> lookUpVariable(ResourceManager &resources,
   return variable;
 }
 
-void giveNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap)(Ref<Variable>)) {
+void outputNamedVariable(OpContext &ctx, const NamedVariable &named,
+                         Tensor (*wrap)(Ref<Variable>)) {
   ResourceManager &resources = ctx.run().resources;
   Tensor wrapped = named.cached.get(resources, [&] {
     auto found = ctx.check(lookUpVariable(resources, named));
@@ -40,7 +41,7 @@ Variable *variableInput(OpContext &ctx, int i) {
   return resourceInput<Variable>(ctx, i);
 }
 
-Error uninitialised(const Variable &variable, bool isRef) {
+Error uninitializedError(const Variable &variable, bool isRef) {
   if (isRef)
     return failedPrecondition(
         "variable '", variable.name,
@@ -55,7 +56,7 @@ Tensor readVariable(OpContext &ctx, int i) {
     return {};
   Tensor value = variable->read();
   if (!value)
-    ctx.fail(uninitialised(*variable, ctx.input(i).isRef()));
+    ctx.fail(uninitializedError(*variable, ctx.input(i).isRef()));
   return value;
 }
 
@@ -67,7 +68,7 @@ VariableWriter::VariableWriter(OpContext &ctx, int i) {
   if (found->value)
     variable = found;
   else
-    ctx.fail(uninitialised(*found, ctx.input(i).isRef()));
+    ctx.fail(uninitializedError(*found, ctx.input(i).isRef()));
 }
 
 Tensor *VariableWriter::writable(OpContext &ctx) {
@@ -90,7 +91,7 @@ void varHandle(OpContext &ctx) {
   const auto &state = ctx.state<NamedVariable>();
   if (state.name.name == Variable::anonymousName)
     return ctx.setOutput(0, makeHandle(makeRef<Variable>(state.name.name, state.dtype)));
-  giveNamedVariable(ctx, state, handleOf);
+  outputNamedVariable(ctx, state, handleOf);
 }
 
 Expected<BoundKernel> bindVarHandle(const BindContext &node) {

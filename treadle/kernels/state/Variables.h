@@ -18,11 +18,11 @@ struct NamedVariable {
 
 /// Outputs the session's variable of this name, made on first use, as a handle or reference that
 /// `wrap` makes. Fails if the existing variable has another dtype.
-void giveNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap)(Ref<Variable>));
+void outputNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap)(Ref<Variable>));
 
 /// Returns the error for a variable without a value: NotFound by handle, FailedPrecondition by
 /// reference, as in TensorFlow.
-Error uninitialised(const Variable &variable, bool isRef);
+Error uninitializedError(const Variable &variable, bool isRef);
 
 /// Returns the variable's value, shared; an empty tensor after failing the op if there is none.
 Tensor readVariable(OpContext &ctx, int i);

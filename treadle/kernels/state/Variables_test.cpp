@@ -1,7 +1,7 @@
 // Variables by handle and by v1 reference: assignment, addition, rows and slices.
 #include "treadle/kernels/state/Variables.h"
 
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -34,7 +34,7 @@ TEST(Variables, aValueIsSharedNotCopied) {
   EXPECT_TRUE(read.sharesElementsWith(value));
 }
 
-TEST(Variables, addingLeavesWhatWasReadBefore) {
+TEST(Variables, addingPreservesEarlierReads) {
   auto variable = variableOf(vec<int32_t>({1, 2}));
   Tensor before = variable->read();
   EXPECT_EQ(runOn("AssignAddVariableOp", {makeHandle(variable), vec<int32_t>({10, 20})}), "");
@@ -44,7 +44,7 @@ TEST(Variables, addingLeavesWhatWasReadBefore) {
   EXPECT_EQ(values<int32_t>(variable->read()), (std::vector<int32_t>{10, 20}));
 }
 
-TEST(Variables, addingIsInPlaceWhereNobodyLooks) {
+TEST(Variables, addingIsInPlaceIfUnshared) {
   auto variable = variableOf(vec<double>({1, 2}));
   const void *elements = variable->value.raw();
   EXPECT_EQ(runOn("AssignAddVariableOp", {makeHandle(variable), vec<double>({1, 1})}), "");
@@ -91,7 +91,7 @@ TEST(Variables, questionsAboutThem) {
   EXPECT_FALSE(run1("VarIsInitializedOp", {makeHandle(variable)}, DType::Bool).scalarValue<bool>());
 }
 
-TEST(Variables, handlesOfNoNameAreOnesOwn) {
+TEST(Variables, unnamedHandlesAreDistinct) {
   AttrMap attrs = dtypeAttr(DType::Float32);
   attrs.set("shared_name", std::string("cd2c89b7-88b7-44c8-ad83-06c2a9158347"));
   Tensor a = run1("VarHandleOp", {}, DType::Resource, attrs);
@@ -113,7 +113,7 @@ TEST(Variables, countUpTo) {
 
 // --- by reference ------------------------------------------------------------------------------
 
-TEST(RefVariables, assigningGivesTheReferenceBack) {
+TEST(RefVariables, assignReturnsReference) {
   auto variable = variableOf({}, DType::Float32);
   Tensor reference = makeRefTensor(variable);
   EXPECT_FALSE(run1("IsVariableInitialized", {reference}, DType::Bool).scalarValue<bool>());
@@ -219,7 +219,7 @@ TEST(VariableScatter, aScalarIsForAllRowsAndRowsMayComeTwice) {
   EXPECT_EQ(values<float>(variable->read()), (std::vector<float>{11, 22, 3}));
 }
 
-TEST(VariableScatter, whatDoesNotFitChangesNothing) {
+TEST(VariableScatter, failedUpdateChangesNothing) {
   auto variable = variableOf(vec<int32_t>({1, 2, 3}));
   Tensor handle = makeHandle(variable);
   for (const Tensor &indices : {vec<int32_t>({0, 3}), vec<int32_t>({0, -1}), vec<int32_t>({0})})

@@ -25,7 +25,7 @@ template <typename Value> std::string print(const std::string &format, Value val
   return text;
 }
 
-template <typename T> std::string textOf(const Format &format, const T &value) {
+template <typename T> std::string formatElement(const Format &format, const T &value) {
   if constexpr (std::is_same_v<T, bool>)
     return value ? "true" : "false";
   else if constexpr (std::is_same_v<T, std::string>)
@@ -47,7 +47,7 @@ template <typename T> struct AsString {
     Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
     PlainLocale locale;
     for (int64_t i = 0; out && i < in.count(); ++i)
-      out->data<std::string>()[i] = textOf(ctx.state<Format>(), in.data<T>()[i]);
+      out->data<std::string>()[i] = formatElement(ctx.state<Format>(), in.data<T>()[i]);
   }
 };
 

@@ -19,7 +19,7 @@ void parseTensor(OpContext &ctx) {
   DType dtype = ctx.state<DType>();
   if (!in.isScalar())
     return ctx.fail(invalidArgument("serialized must be a scalar, but it is ", tensorTypeText(in)));
-  auto out = TREADLE_OR_RETURN(ctx.check(parsedTensor(in.scalarValue<std::string>())));
+  auto out = TREADLE_OR_RETURN(ctx.check(parseTensorProto(in.scalarValue<std::string>())));
   if (out.dtype() != dtype)
     return ctx.fail(invalidArgument("the serialized tensor is ", dtypeName(out.dtype()),
                                     ", expected ", dtypeName(dtype)));
@@ -31,7 +31,8 @@ Expected<BoundKernel> bindParseTensor(const BindContext &node) {
 }
 
 void serializeTensor(OpContext &ctx) {
-  ctx.setOutput(0, Tensor::scalarString(serializedTensor(ctx.input(0), TextPlace::Listed)));
+  ctx.setOutput(0,
+                Tensor::scalarString(serializeTensorProto(ctx.input(0), StringEncoding::Listed)));
 }
 
 Expected<BoundKernel> bindSerializeTensor(const BindContext &node) {

@@ -1,5 +1,5 @@
 // Tests of ops that read and write bytes, numbers and hashes of strings.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

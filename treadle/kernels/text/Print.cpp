@@ -1,6 +1,6 @@
 // Print and PrintV2: write to a stream, or to the session's print function if there is one.
-#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
+#include "treadle/kernels/RunFileAccess.h"
 #include "treadle/kernels/text/TensorText.h"
 #include "treadle/runtime/Run.h"
 

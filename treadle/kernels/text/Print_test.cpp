@@ -1,5 +1,5 @@
 // Assert and Print: what is said, and where.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cstdio>
 #include <fstream>
@@ -15,7 +15,7 @@ AttrMap attributes(std::initializer_list<std::pair<std::string_view, AttrValue>>
   return attrs;
 }
 
-TEST(Assert, saysWithWhichValuesItFailed) {
+TEST(Assert, reportsValues) {
   std::vector<Tensor> inputs = {scalar(false), tensor<int32_t>({2, 2}, {1, 2, 3, 4}),
                                 scalar<std::string>("a\nb")};
   EXPECT_EQ(errorOf("Assert", inputs, {}, attributes({{"summarize", int64_t{3}}})),
@@ -40,7 +40,7 @@ TEST(Print, writesToStandardErrorAndPassesItsInput) {
   EXPECT_EQ(out.scalarValue<int32_t>(), 7);
 }
 
-TEST(Print, maySayNothing) {
+TEST(Print, mayBeEmpty) {
   testing::internal::CaptureStderr();
   run1("Print", {scalar(7)}, DType::Invalid, attributes({{"first_n", int64_t{0}}}));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");

@@ -22,7 +22,7 @@ std::string_view withoutBlanks(std::string_view text) {
 
 // Parses infinities, hexadecimal numbers, and numbers out of the range of `from_chars` with the C
 // library.
-template <typename T> bool parseOddFloat(std::string_view text, T &value) {
+template <typename T> bool parseFloatFallback(std::string_view text, T &value) {
   static locale_t locale = newlocale(LC_NUMERIC_MASK, "C", nullptr);
   if (text.find('(') != std::string_view::npos) // reject nan(...)
     return false;
@@ -42,7 +42,7 @@ template <typename T> bool parseFloat(std::string_view text, T &value) {
   std::string_view digits = text.substr(!text.empty() && (text[0] == '-' || text[0] == '+'));
   if (digits.empty() || digits[0] == '-' || digits[0] == '+')
     return false;
-  return parseOddFloat(text, value);
+  return parseFloatFallback(text, value);
 }
 
 } // namespace

@@ -14,7 +14,7 @@ std::string_view withoutLeadingBlanks(std::string_view text) {
 }
 
 // Splits as Python's str.split(None, limit), except that a reached limit keeps an empty rest.
-Parts splitAtBlanks(std::string_view text, int64_t limit) {
+Parts splitAtWhitespace(std::string_view text, int64_t limit) {
   Parts parts;
   for (text = withoutLeadingBlanks(text); !text.empty();) {
     size_t end = std::min(text.find_first_of(blanks), text.size());
@@ -96,7 +96,7 @@ template <typename Split> void splitStrings(OpContext &ctx, Split split) {
 void splitV2(OpContext &ctx) {
   auto limit = ctx.state<int64_t>();
   splitStrings(ctx, [limit](std::string_view text, std::string_view separator) {
-    return separator.empty() ? splitAtBlanks(text, limit) : splitAt(text, separator, limit);
+    return separator.empty() ? splitAtWhitespace(text, limit) : splitAt(text, separator, limit);
   });
 }
 

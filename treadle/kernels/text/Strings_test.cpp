@@ -1,5 +1,5 @@
 // Tests of string ops.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -23,7 +23,7 @@ TEST(StringsTest, Case) {
             (Strings{"abé", "xя"}));
 }
 
-TEST(StringsTest, CaseOfWhatIsNoUtf8) {
+TEST(StringsTest, CaseOfInvalidUtf8) {
   AttrMap unicode = texts({{"encoding", "utf-8"}});
   Tensor in = vec<std::string>({"\xe0\x81\x81", "\xe2\x82"
                                                 "A"}); // overlong, truncated

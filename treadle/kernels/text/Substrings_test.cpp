@@ -1,5 +1,5 @@
 // Tests of parts of strings, runs of strings and joined segments.
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {

@@ -12,7 +12,7 @@ namespace treadle {
 namespace {
 
 // Formats with `digits` digits, or with `moreDigits` if the number wouldn't round-trip.
-template <typename T> std::string shortestOf(T value, int digits, int moreDigits) {
+template <typename T> std::string formatRoundTrip(T value, int digits, int moreDigits) {
   if (std::isnan(value))
     return "nan";
   if (std::isinf(value))
@@ -76,7 +76,7 @@ ElementText elementTextOf(DType dtype) {
   return text;
 }
 
-std::string opaqueText(const Tensor &t, int64_t shown, bool bracketed) {
+std::string placeholderText(const Tensor &t, int64_t shown, bool bracketed) {
   const char *element = t.dtype() == DType::Variant    ? "<variant>"
                         : t.dtype() == DType::Resource ? "<resource>"
                                                        : "?";
@@ -184,8 +184,8 @@ private:
 
 } // namespace
 
-std::string numberText(float value) { return shortestOf(value, 6, 9); }
-std::string numberText(double value) { return shortestOf(value, 15, 17); }
+std::string numberText(float value) { return formatRoundTrip(value, 6, 9); }
+std::string numberText(double value) { return formatRoundTrip(value, 15, 17); }
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -224,7 +224,7 @@ std::string nestedText(const Tensor &t, int64_t limit) {
   int64_t shown = limit < 0 ? t.count() : std::min(limit, t.count());
   ElementText text = elementTextOf(t.dtype());
   if (!text)
-    return opaqueText(t, shown, t.rank() > 0);
+    return placeholderText(t, shown, t.rank() > 0);
   if (t.dtype() == DType::Bool && shown == 0)
     return "";
   if (t.isScalar())
@@ -236,7 +236,7 @@ std::string flatText(const Tensor &t, int64_t limit) {
   int64_t shown = limit < 0 ? t.count() : std::min(limit, t.count());
   ElementText text = elementTextOf(t.dtype());
   if (!text)
-    return opaqueText(t, shown, false);
+    return placeholderText(t, shown, false);
   if (t.dtype() == DType::Bool && shown == 0)
     return "";
   if (t.isScalar())

@@ -21,7 +21,7 @@ struct ErrorPolicy {
   bool replacesControls = false;
 
   /// Whether the policy applies to the character.
-  bool concerns(UChar32 c, bool isMalformed) const {
+  bool appliesTo(UChar32 c, bool isMalformed) const {
     return isMalformed || (replacesControls && c <= 0x1f);
   }
 };
@@ -156,7 +156,7 @@ void transcode(OpContext &ctx) {
   for (int64_t i = 0; i < in.count(); ++i) {
     std::string &text = out->data<std::string>()[i];
     reader.read(in.data<std::string>()[i], [&](UChar32 c, ptrdiff_t, bool isMalformed) {
-      if (how.policy.concerns(c, isMalformed)) {
+      if (how.policy.appliesTo(c, isMalformed)) {
         sawError = true;
         if (how.policy.kind == ErrorPolicy::Ignore)
           return;
@@ -198,7 +198,7 @@ template <typename Split> struct Decode {
       reader.read(in.data<std::string>()[i], [&](UChar32 c, ptrdiff_t bytes, bool isMalformed) {
         if (isMalformed && how.policy.kind == ErrorPolicy::Strict)
           ctx.fail(malformed());
-        bool isReplaced = how.policy.concerns(c, isMalformed);
+        bool isReplaced = how.policy.appliesTo(c, isMalformed);
         if (!isReplaced || how.policy.kind != ErrorPolicy::Ignore) {
           points.push_back(isReplaced ? how.policy.replacement : c);
           starts.push_back(start);

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 using namespace std::string_literals;
 
@@ -52,7 +52,7 @@ TEST(Unicode, TranscodesBetweenEncodings) {
             "InvalidArgumentError");
 }
 
-TEST(Unicode, EncodesRowsAndKnowsThatSurrogatesAreNoText) {
+TEST(Unicode, EncodesRowsAndRejectsSurrogates) {
   Tensor points = vec<int32_t>({'h', 0x20ac, 0xd800}), splits = vec<int64_t>({0, 1, 3});
   EXPECT_EQ(values<std::string>(run1("UnicodeEncode", {points, splits}, DType::String,
                                      textAttrs("", "UTF-8", "replace"))),

@@ -6,10 +6,10 @@
 #include "treadle/kernels/Widened.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
-#include "treadle/kernels/products/KeptForm.h"
+#include "treadle/kernels/products/OperandCache.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
 #include "treadle/kernels/windows/Depthwise.h"
-#include "treadle/runtime/NextWeightsOfNode.h"
+#include "treadle/runtime/NextWeightsPool.h"
 #include "treadle/runtime/ThreadPool.h"
 
 #include <vector>
@@ -34,7 +34,7 @@ using ConvolveFn = void (*)(OpContext &, const ConvolutionState &, const Window 
 
 struct ConvolutionState {
   WindowAttrs attrs;
-  Wanted wanted;
+  ConvolutionOperand wanted;
   bool isDepthwise;
   ConvolveFn convolve;
   bool shapesAreTensors = false; // the shape inputs are tensors of that shape instead
@@ -43,8 +43,8 @@ struct ConvolutionState {
   bool isPointwise = false;      // the window must be of size 1
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
-  std::shared_ptr<const KeptForm<OrderedFilter>> filters =
-      std::make_shared<const KeptForm<OrderedFilter>>();
+  std::shared_ptr<const OperandCache<OrderedFilter>> filters =
+      std::make_shared<const OperandCache<OrderedFilter>>();
   std::shared_ptr<NextWeights> next = makeNextWeights();
 };
 
@@ -52,13 +52,14 @@ struct ConvolutionState {
 
 // Applies one window element. The pointers refer to channel 0; the wanted array is updated, the
 // others are read.
-template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *filter, T *out) {
+template <typename T, ConvolutionOperand wanted>
+void applyTap(const Channels &c, T *in, T *filter, T *out) {
   if (isDepthwise(c)) {
     TREADLE_VECTORISE
     for (int64_t i = 0; i < c.in; ++i)
-      if constexpr (wanted == Wanted::Result)
+      if constexpr (wanted == ConvolutionOperand::Result)
         out[i] += in[i] * filter[i];
-      else if constexpr (wanted == Wanted::InputGradient)
+      else if constexpr (wanted == ConvolutionOperand::InputGradient)
         in[i] += out[i] * filter[i];
       else
         filter[i] += in[i] * out[i];
@@ -68,11 +69,11 @@ template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *
     int64_t group = i / c.filterIn;
     T *weights = filter + (i % c.filterIn) * c.out + group * c.perGroup;
     T *result = out + group * c.perGroup;
-    if constexpr (wanted == Wanted::Result) {
+    if constexpr (wanted == ConvolutionOperand::Result) {
       const T x = in[i];
       for (int64_t o = 0; o < c.perGroup; ++o)
         result[o] += x * weights[o];
-    } else if constexpr (wanted == Wanted::InputGradient) {
+    } else if constexpr (wanted == ConvolutionOperand::InputGradient) {
       T sum = 0;
       for (int64_t o = 0; o < c.perGroup; ++o)
         sum += result[o] * weights[o];
@@ -85,7 +86,7 @@ template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *
   }
 }
 
-template <typename T, Wanted wanted>
+template <typename T, ConvolutionOperand wanted>
 void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
                     T *filter, T *out) {
   int64_t inSize = w.in[0] * w.in[1] * w.in[2] * c.in;
@@ -98,21 +99,21 @@ void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t 
                             out + n * outSize + o * c.out);
       });
   };
-  if (wanted == Wanted::FilterGradient) // all images add to one filter
+  if (wanted == ConvolutionOperand::FilterGradient) // all images add to one filter
     return images(0, batch);
   ctx.parallelFor(batch, 0.3 * static_cast<double>(outSize * taps * c.filterIn), images);
 }
 
 /// Runs the faster implementation for these shapes if there is one; returns whether there was.
-template <typename T, Wanted wanted>
+template <typename T, ConvolutionOperand wanted>
 bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
                   T *filter, T *out, const Epilogue *epilogue) {
   if constexpr (std::is_floating_point_v<T>) {
     PlacedConvolution placed{w, batch, c.in, c.out};
     if (isDepthwise(c)) {
-      if constexpr (wanted == Wanted::Result)
+      if constexpr (wanted == ConvolutionOperand::Result)
         convolveDepthwise(ctx, placed, in, filter, out, epilogue);
-      else if constexpr (wanted == Wanted::InputGradient)
+      else if constexpr (wanted == ConvolutionOperand::InputGradient)
         inputGradientDepthwise(ctx, placed, in, filter, out);
       else
         filterGradientDepthwise(ctx, placed, in, filter, out);
@@ -120,9 +121,9 @@ bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t ba
     }
     if (c.groups != 1)
       return false;
-    if constexpr (wanted == Wanted::Result)
+    if constexpr (wanted == ConvolutionOperand::Result)
       convolveByMatrix<T>(ctx, placed, in, filter, out, epilogue);
-    else if constexpr (wanted == Wanted::InputGradient)
+    else if constexpr (wanted == ConvolutionOperand::InputGradient)
       inputGradientByMatrix<T>(ctx, placed, in, filter, out);
     else
       filterGradientByMatrix<T>(ctx, placed, in, filter, out);
@@ -132,8 +133,8 @@ bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t ba
 }
 
 /// The elements of a tensor as C: in place, or converted to a copy.
-template <typename T, typename C> struct As {
-  explicit As(const Tensor &t) {
+template <typename T, typename C> struct ElementsAs {
+  explicit ElementsAs(const Tensor &t) {
     if constexpr (std::is_same_v<T, C>) {
       data = const_cast<C *>(t.data<C>()); // only read
     } else {
@@ -157,7 +158,7 @@ ConvolutionForm formOf(OpContext &ctx, const ConvolutionState &s, const PlacedCo
   if (!epilogue)
     return form;
   form.hasOffset = static_cast<bool>(epilogue->channelOffset());
-  form.adds = static_cast<bool>(epilogue->summand());
+  form.adds = static_cast<bool>(epilogue->addendTensor());
   form.activation = epilogue->lastActivation();
   if (form.activation == Activation::LeakyRelu)
     form.alpha = epilogue->activationAlpha();
@@ -167,7 +168,7 @@ ConvolutionForm formOf(OpContext &ctx, const ConvolutionState &s, const PlacedCo
 const float *floatsOf(const Tensor &t) { return t ? t.data<float>() : nullptr; }
 
 bool goesByStrips(const ConvolutionState &s, const PlacedConvolution &place, const Channels &c) {
-  return s.wanted == Wanted::Result && isDepthwise(c) && suitsDepthwiseStrips(place);
+  return s.wanted == ConvolutionOperand::Result && isDepthwise(c) && suitsDepthwiseStrips(place);
 }
 
 /// Runs the plan if there is one; returns whether there was. `from` is multiplied by the filter.
@@ -176,13 +177,14 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
              const float *from, const Tensor &filter, const float *data, float *to,
              const Epilogue *epilogue) {
   std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
-  if (!plan || !plan->takes(from))
+  if (!plan || !plan->supportsElements(from))
     return false;
   const float *factor = epilogue ? floatsOf(epilogue->channelFactor()) : nullptr;
   auto order = [&] { return plan->order(ctx, data, factor); };
   auto suits = [&](const OrderedFilter &kept) {
     auto channels = static_cast<size_t>(factor ? form.place.outChannels : 0);
-    return plan->reads(kept) && std::ranges::equal(factorOf(kept), std::span(factor, channels));
+    return plan->canReadFilter(kept) &&
+           std::ranges::equal(factorOf(kept), std::span(factor, channels));
   };
   auto ordered = s.filters->find(filter, suits, order);
   if (!ordered && !ctx.hasFailed())
@@ -190,8 +192,8 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
   if (!ordered)
     return true;
   const float *offset = nullptr;
-  if (form.adds && floatsOf(epilogue->summand()) != to)
-    std::copy_n(floatsOf(epilogue->summand()), epilogue->summand().count(), to);
+  if (form.adds && floatsOf(epilogue->addendTensor()) != to)
+    std::copy_n(floatsOf(epilogue->addendTensor()), epilogue->addendTensor().count(), to);
   if (form.hasOffset)
     offset = floatsOf(epilogue->channelOffset());
   plan->run(ctx, from, *ordered, offset, to, ctx.nextWeights(*s.next, weightsOf(*ordered)));
@@ -218,7 +220,8 @@ DimVector windowFirst(const ConvolutionState &s, Dims filter) {
 }
 
 /// Returns the filter as [window..., in, out].
-std::optional<Tensor> turned(OpContext &ctx, const ConvolutionState &s, const Tensor &filter) {
+std::optional<Tensor> toWindowFirst(OpContext &ctx, const ConvolutionState &s,
+                                    const Tensor &filter) {
   DimVector strides = windowFirst(s, rowMajorStrides(filter.dims())),
             dims = windowFirst(s, filter.dims());
   auto out = ctx.check(Tensor::make(filter.dtype(), dims));
@@ -229,33 +232,35 @@ std::optional<Tensor> turned(OpContext &ctx, const ConvolutionState &s, const Te
 }
 
 // `a` and `b` are the two given tensors of (input, filter, result), in this order.
-template <typename T, typename C, Wanted wanted>
+template <typename T, typename C, ConvolutionOperand wanted>
 void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
                 int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
                 const Epilogue *epilogue) {
-  As<T, C> x(a), y(b);
+  ElementsAs<T, C> x(a), y(b);
   const PlacedConvolution place{w, batch, c.in, c.out};
   auto compute = [&](C *result) {
     C *arrays[3] = {x.data, y.data, result};
-    if (wanted == Wanted::InputGradient)
+    if (wanted == ConvolutionOperand::InputGradient)
       std::rotate(arrays, arrays + 2, arrays + 3);
-    else if (wanted == Wanted::FilterGradient)
+    else if (wanted == ConvolutionOperand::FilterGradient)
       std::swap(arrays[1], arrays[2]);
-    if constexpr (std::is_floating_point_v<C> && wanted == Wanted::Result)
+    if constexpr (std::is_floating_point_v<C> && wanted == ConvolutionOperand::Result)
       if (isLongLine(place))
         return convolveLine(ctx, place, arrays[0], arrays[1], arrays[2], epilogue);
     if constexpr (std::is_same_v<C, float>)
       if (!goesByStrips(s, place, c)) {
         ConvolutionForm form = formOf(ctx, s, place, c.groups, epilogue);
-        if (wanted == Wanted::FilterGradient ? runFilterPlan(ctx, s, form, x.data, y.data, result)
-            : wanted == Wanted::Result ? runPlan(ctx, s, form, x.data, b, y.data, result, epilogue)
-                                       : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
+        if (wanted == ConvolutionOperand::FilterGradient
+                ? runFilterPlan(ctx, s, form, x.data, y.data, result)
+            : wanted == ConvolutionOperand::Result
+                ? runPlan(ctx, s, form, x.data, b, y.data, result, epilogue)
+                : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
           return;
       }
     if (s.outermostFirst) { // only a plan can read this layout
       ConvolutionState plain = s;
       plain.outermostFirst = false;
-      if constexpr (wanted == Wanted::FilterGradient) {
+      if constexpr (wanted == ConvolutionOperand::FilterGradient) {
         DimVector dims = windowFirst(s, out.dims());
         auto gradient = TREADLE_OR_RETURN(ctx.check(Tensor::make(out.dtype(), dims)));
         convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, b, gradient, nullptr);
@@ -263,8 +268,8 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
                            windowFirst(s, rowMajorStrides(out.dims())), gradient.raw(),
                            rowMajorStrides(dims));
       }
-      auto filter = turned(ctx, s, wanted == Wanted::Result ? b : a);
-      if (filter && wanted == Wanted::Result)
+      auto filter = toWindowFirst(ctx, s, wanted == ConvolutionOperand::Result ? b : a);
+      if (filter && wanted == ConvolutionOperand::Result)
         convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, *filter, out, epilogue);
       else if (filter)
         convolveAs<T, C, wanted>(ctx, plain, w, c, batch, *filter, b, out, epilogue);
@@ -291,9 +296,10 @@ template <typename T, typename C>
 void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
               int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
               const Epilogue *epilogue) {
-  constexpr decltype(&convolveAs<T, C, Wanted::Result>) fns[] = {
-      convolveAs<T, C, Wanted::Result>, convolveAs<T, C, Wanted::InputGradient>,
-      convolveAs<T, C, Wanted::FilterGradient>};
+  constexpr decltype(&convolveAs<T, C, ConvolutionOperand::Result>) fns[] = {
+      convolveAs<T, C, ConvolutionOperand::Result>,
+      convolveAs<T, C, ConvolutionOperand::InputGradient>,
+      convolveAs<T, C, ConvolutionOperand::FilterGradient>};
   fns[static_cast<int>(s.wanted)](ctx, s, w, c, batch, a, b, out, epilogue);
 }
 
@@ -389,7 +395,7 @@ std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, in
     return std::nullopt;
   }
   DimVector dims = readIndices(t);
-  if (t.dim(0) == full || s.wanted != Wanted::InputGradient)
+  if (t.dim(0) == full || s.wanted != ConvolutionOperand::InputGradient)
     return dims;
   const Tensor &filter = ctx.input(1), &gradient = ctx.input(2);
   if (filter.rank() != full || gradient.rank() != full)
@@ -412,26 +418,26 @@ bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shape
   epilogue = Epilogue::of(
       ctx, *s.epilogue, 2,
       {dtype, shapes.out.tensorDims(), shapes.channels.out, !shapes.out.channelsFirst});
-  if (!epilogue || !epilogue->summand())
+  if (!epilogue || !epilogue->addendTensor())
     return epilogue.has_value();
-  auto last = withChannelsLast(ctx, epilogue->summand(), shapes.out);
+  auto last = withChannelsLast(ctx, epilogue->addendTensor(), shapes.out);
   if (last)
-    epilogue->setSummand(std::move(*last));
+    epilogue->setAddend(std::move(*last));
   return last.has_value();
 }
 
 // Whether the result may overwrite the addend.
 bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
                    const std::optional<Epilogue> &epilogue) {
-  if (dtype != DType::Float32 || !epilogue || !epilogue->summand() ||
-      !epilogue->summand().isUnique())
+  if (dtype != DType::Float32 || !epilogue || !epilogue->addendTensor() ||
+      !epilogue->addendTensor().isUnique())
     return false;
   const Channels &c = shapes.channels;
   PlacedConvolution place{shapes.place, shapes.in.batch, c.in, c.out};
   if (goesByStrips(s, place, c) || isLongLine(place))
     return false;
   auto plan = s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue));
-  return plan && plan->takesAll();
+  return plan && plan->supportsAllElements();
 }
 
 void runForward(OpContext &ctx) {
@@ -448,7 +454,7 @@ void runForward(OpContext &ctx) {
   auto x = TREADLE_OR_RETURN(withChannelsLast(ctx, in, shapes.in));
   std::optional<Tensor> out;
   if (canAddInPlace(ctx, s, shapes, in.dtype(), epilogue))
-    out = epilogue->summand();
+    out = epilogue->addendTensor();
   else
     out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
   if (!out)
@@ -505,7 +511,7 @@ int spatialDims(const BindContext &node, int spatial) {
   return static_cast<int>(strides.size()) - 2;
 }
 
-template <int spatial, Wanted wanted, bool isDepthwise = false>
+template <int spatial, ConvolutionOperand wanted, bool isDepthwise = false>
 Expected<BoundKernel> bindConvolution(const BindContext &node) {
   int dims = spatialDims(node, spatial);
   if (dims < 1 || dims > 3 || node.attrs.getOr<int64_t>("batch_dims", 1) != 1)
@@ -535,7 +541,7 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   return expensive(boundWith(runs[static_cast<int>(wanted)], s));
 }
 
-template <int spatial, Wanted wanted>
+template <int spatial, ConvolutionOperand wanted>
 Expected<BoundKernel> bindWithTensors(const BindContext &node) {
   BoundKernel bound = TREADLE_TRY(bindConvolution<spatial, wanted>(node));
   ConvolutionState s = *static_cast<const ConvolutionState *>(bound.state.get());
@@ -548,7 +554,8 @@ template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const B
   DType dtype = node.outputTypes[0];
   if (dtype != DType::Float32 && dtype != DType::Float64)
     return unsupportedDType(node, dtype);
-  Expected<BoundKernel> bound = bindConvolution<spatial, Wanted::Result, isDepthwise>(node);
+  Expected<BoundKernel> bound =
+      bindConvolution<spatial, ConvolutionOperand::Result, isDepthwise>(node);
   Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
   if (!bound || !epilogue)
     return bound ? Unexpected(std::move(epilogue.error())) : bound;
@@ -558,7 +565,7 @@ template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const B
   return bound;
 }
 
-using enum Wanted;
+using enum ConvolutionOperand;
 const KernelEntry convolutionTable[] = {
     {"Conv", bindConvolution<0, Result>},
     {"Conv2D", bindConvolution<2, Result>},
@@ -571,10 +578,10 @@ const KernelEntry convolutionTable[] = {
     {"Conv2DBackpropFilterV2", bindWithTensors<2, FilterGradient>},
     {"Conv3DBackpropFilter", bindWithTensors<3, FilterGradient>},
     {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
-    {"_FusedConv2D", bindAlsoHalves<bindFused<2, false>>},
-    {"_FusedConv3D", bindAlsoHalves<bindFused<3, false>>},
+    {"_FusedConv2D", bindWithHalfFloats<bindFused<2, false>>},
+    {"_FusedConv3D", bindWithHalfFloats<bindFused<3, false>>},
     {"DepthwiseConv2dNative", bindConvolution<2, Result, true>},
-    {"_FusedDepthwiseConv2dNative", bindAlsoHalves<bindFused<2, true>>},
+    {"_FusedDepthwiseConv2dNative", bindWithHalfFloats<bindFused<2, true>>},
     {"DepthwiseConv2dNativeBackpropInput", bindConvolution<2, InputGradient, true>},
     {"DepthwiseConv2dNativeBackpropFilter", bindConvolution<2, FilterGradient, true>},
 };

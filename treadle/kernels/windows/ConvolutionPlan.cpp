@@ -20,7 +20,7 @@ std::span<const char> weightsOf(const OrderedFilter &filter) {
 namespace {
 
 /// Merges dimensions: adjacent windows of size 1 are the windows of one long line.
-PlacedConvolution straightened(PlacedConvolution c) {
+PlacedConvolution mergeLines(PlacedConvolution c) {
   Window &w = c.window;
   if (w.size != Volume{1, 1, 1} || w.stride != Volume{1, 1, 1} || w.in != w.out ||
       w.padBefore != Volume{0, 0, 0})
@@ -38,7 +38,7 @@ bool hasElements(const PlacedConvolution &c) {
 }
 
 /// Whether images and filter have a representable size, and all windows overlap the image.
-bool isOrdinary(const PlacedConvolution &c) {
+bool isPlannable(const PlacedConvolution &c) {
   constexpr int64_t mostBytes = std::numeric_limits<int32_t>::max(), mostOfOne = 1 << 20;
   const Window &w = c.window;
   int64_t in = c.batch * c.inChannels, out = c.batch * c.outChannels,
@@ -85,18 +85,18 @@ int ConvolutionForm::partsFor(int threads) const {
 
 std::shared_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionForm &form) {
   ConvolutionForm straight = form;
-  straight.place = straightened(form.place);
-  if (!isOrdinary(straight.place))
+  straight.place = mergeLines(form.place);
+  if (!isPlannable(straight.place))
     return nullptr;
-  return form.wanted == Wanted::FilterGradient ? makeTiledFilterGradient(straight)
-                                               : makeTiledConvolution(straight);
+  return form.wanted == ConvolutionOperand::FilterGradient ? makeTiledFilterGradient(straight)
+                                                           : makeTiledConvolution(straight);
 }
 
 std::shared_ptr<const ConvolutionPlan> ConvolutionPlans::find(const ConvolutionForm &form) const {
   if (auto own = slots.tryTake(); own && *own && (*own)->form == form)
     return (*own)->plan;
   Known found = findKnown(form);
-  found.plan = ownShare(std::move(found.plan));
+  found.plan = shareWithOwnCount(std::move(found.plan));
   if (auto own = slots.tryTake())
     *own = found;
   return found.plan;

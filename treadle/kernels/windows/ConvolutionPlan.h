@@ -13,7 +13,7 @@
 namespace treadle {
 
 /// The operand that is computed from the other two.
-enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
+enum class ConvolutionOperand : uint8_t { Result, InputGradient, FilterGradient };
 
 /// The parameters of a convolution that are known before its elements. Images are channels-last;
 /// the filter is [window..., inChannels / groups, outChannels], or, if `outermostFirst`,
@@ -21,7 +21,7 @@ enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
 struct ConvolutionForm {
   PlacedConvolution place;
   int64_t groups = 1;
-  Wanted wanted = Wanted::Result;
+  ConvolutionOperand wanted = ConvolutionOperand::Result;
   bool outermostFirst = false;
   bool hasOffset = false;                   // add an offset per channel,
   bool adds = false;                        // then add to the existing values,
@@ -50,7 +50,7 @@ public:
   static std::shared_ptr<const ConvolutionPlan> make(const ConvolutionForm &form);
 
   /// Whether the plan can read a filter in this layout. Most plans of one filter share a layout.
-  virtual bool reads(const OrderedFilter &) const { return false; }
+  virtual bool canReadFilter(const OrderedFilter &) const { return false; }
   /// Returns `filter` in the layout of the plan, with its output channels multiplied by `factor`
   /// unless that is null. Returns null, with ctx failed, if there isn't enough memory.
   virtual std::shared_ptr<const OrderedFilter> order(OpContext &, const float * /*filter*/,
@@ -60,8 +60,8 @@ public:
 
   /// Whether the plan computes the exact sum over windows for these elements. Some plans multiply
   /// by zeros, so they take only finite numbers.
-  virtual bool takes(const float * /*from*/) const { return true; }
-  virtual bool takesAll() const { return true; }
+  virtual bool supportsElements(const float * /*from*/) const { return true; }
+  virtual bool supportsAllElements() const { return true; }
   /// Computes the result, or the input's gradient. `offset` is null if the form has none. `next` is
   /// memory to prefetch for the next computation.
   virtual void run(OpContext &, const float * /*from*/, const OrderedFilter & /*filter*/,

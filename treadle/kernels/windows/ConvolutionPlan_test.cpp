@@ -1,7 +1,7 @@
 // Plans against the definition of convolution in double, for random convolutions.
-#include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
 #include "treadle/runtime/Execution.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 #include <random>
@@ -50,10 +50,10 @@ ConvolutionForm randomForm(Random &random) {
   bool isDepthwise = form.groups > 1 && random.chance(2);
   c.inChannels = form.groups * (isDepthwise ? 1 : random.between(1, form.groups > 1 ? 4 : 40));
   c.outChannels = form.groups * (isDepthwise ? 1 : random.between(1, form.groups > 1 ? 4 : 70));
-  form.wanted = static_cast<Wanted>(random.between(0, 2));
+  form.wanted = static_cast<ConvolutionOperand>(random.between(0, 2));
   form.outermostFirst = random.chance(3);
   form.parts = static_cast<int>(random.between(1, 5));
-  if (form.wanted == Wanted::Result) {
+  if (form.wanted == ConvolutionOperand::Result) {
     form.hasOffset = random.chance(2);
     form.adds = random.chance(3);
     using enum Activation;
@@ -101,15 +101,15 @@ struct Numbers {
 std::vector<float> byPlan(const ConvolutionPlan &plan, const ConvolutionForm &form,
                           const Numbers &given) {
   Execution ctx;
-  if (form.wanted == Wanted::FilterGradient) {
+  if (form.wanted == ConvolutionOperand::FilterGradient) {
     std::vector<float> result(given.filter.size(), NAN);
     plan.runFilterGradient(ctx, given.in.data(), given.out.data(), result.data());
     return result;
   }
-  bool isResult = form.wanted == Wanted::Result;
+  bool isResult = form.wanted == ConvolutionOperand::Result;
   auto ordered =
       plan.order(ctx, given.filter.data(), given.factor.empty() ? nullptr : given.factor.data());
-  EXPECT_TRUE(plan.reads(*ordered));
+  EXPECT_TRUE(plan.canReadFilter(*ordered));
   EXPECT_TRUE(std::ranges::equal(factorOf(*ordered), given.factor));
   std::vector<float> result = given.out;
   if (!isResult || !form.adds)
@@ -129,9 +129,9 @@ std::vector<double> asWritten(const ConvolutionForm &form, const Numbers &given)
     filter[static_cast<size_t>(k)] += at(given.in, i) * at(given.out, o);
     out[static_cast<size_t>(o)] += at(given.in, i) * at(given.filter, k) * by;
   });
-  if (form.wanted == Wanted::InputGradient)
+  if (form.wanted == ConvolutionOperand::InputGradient)
     return in;
-  if (form.wanted == Wanted::FilterGradient)
+  if (form.wanted == ConvolutionOperand::FilterGradient)
     return filter;
   for (size_t o = 0; o < out.size(); ++o)
     out[o] = activated(form, out[o] + (form.hasOffset ? given.offset[o % channels] : 0) +
@@ -147,7 +147,7 @@ void expectTheSumsOverWindows(const ConvolutionPlan &plan, const ConvolutionForm
   given.filter = random.numbers(volume(c.window.size) * c.inChannels / form.groups * c.outChannels);
   given.out = random.numbers(c.batch * volume(c.window.out) * c.outChannels);
   given.offset = random.numbers(c.outChannels);
-  if (form.wanted == Wanted::Result && random.chance(2))
+  if (form.wanted == ConvolutionOperand::Result && random.chance(2))
     given.factor = random.numbers(c.outChannels);
   std::vector<float> found = byPlan(plan, form, given);
   std::vector<double> expected = asWritten(form, given);
@@ -156,7 +156,7 @@ void expectTheSumsOverWindows(const ConvolutionPlan &plan, const ConvolutionForm
     ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << "element " << i;
 }
 
-TEST(ConvolutionPlan, GivesTheSumsOverWindows) {
+TEST(ConvolutionPlan, EqualsTheDefinition) {
   int planned = 0, total = 1500;
   for (int seed = 0; seed < total; ++seed) {
     SCOPED_TRACE(seed);
@@ -175,7 +175,7 @@ TEST(ConvolutionPlan, GivesTheSumsOverWindows) {
 TEST(ConvolutionPlan, GradientsOfFiltersOfLargeImages) {
   Random random(7);
   ConvolutionForm form;
-  form.wanted = Wanted::FilterGradient;
+  form.wanted = ConvolutionOperand::FilterGradient;
   form.parts = 2;
   for (int64_t stride : {1, 2})
     for (int64_t lines : {1, 19}) {
@@ -190,7 +190,7 @@ TEST(ConvolutionPlan, GradientsOfFiltersOfLargeImages) {
 }
 
 // All calls give bitwise equal results.
-TEST(ConvolutionPlan, OfASmallOneIsMadeTheFirstTime) {
+TEST(ConvolutionPlan, SmallOnesAreMadeAtTheFirstCall) {
   ConvolutionForm form;
   form.place = {{{1, 5, 5}, {1, 5, 5}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 16, 16};
   ConvolutionPlans plans;
@@ -200,29 +200,30 @@ TEST(ConvolutionPlan, OfASmallOneIsMadeTheFirstTime) {
 }
 
 // Merged groups multiply by zeros outside their own channels.
-TEST(ConvolutionPlan, OfFewChannelsAGroupTakesFiniteNumbersAlone) {
+TEST(ConvolutionPlan, MergedGroupsTakeOnlyFiniteNumbers) {
   ConvolutionForm form;
   form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 8, 8};
   form.groups = 4;
   auto plan = ConvolutionPlan::make(form);
   ASSERT_TRUE(plan);
   std::vector<float> image(8 * 8 * 8, 1);
-  EXPECT_TRUE(plan->takes(image.data()));
+  EXPECT_TRUE(plan->supportsElements(image.data()));
   for (float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                     std::numeric_limits<float>::quiet_NaN()}) {
     image[511] = odd;
-    EXPECT_FALSE(plan->takes(image.data()));
-    EXPECT_FALSE(plan->takesAll());
+    EXPECT_FALSE(plan->supportsElements(image.data()));
+    EXPECT_FALSE(plan->supportsAllElements());
   }
   form.groups = 1;
-  EXPECT_TRUE(ConvolutionPlan::make(form)->takes(image.data()));
+  EXPECT_TRUE(ConvolutionPlan::make(form)->supportsElements(image.data()));
 }
 
-TEST(ConvolutionPlan, OfNothingThereIsNone) {
+TEST(ConvolutionPlan, EmptyConvolutionsHaveNone) {
   ConvolutionForm form;
   form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 0, 16, 16};
   form.parts = 2;
-  for (Wanted wanted : {Wanted::Result, Wanted::InputGradient, Wanted::FilterGradient}) {
+  for (ConvolutionOperand wanted : {ConvolutionOperand::Result, ConvolutionOperand::InputGradient,
+                                    ConvolutionOperand::FilterGradient}) {
     form.wanted = wanted;
     form.place.batch = 0;
     EXPECT_FALSE(ConvolutionPlan::make(form));
@@ -234,7 +235,7 @@ TEST(ConvolutionPlan, OfNothingThereIsNone) {
   }
 }
 
-TEST(ConvolutionPlan, SizesThatNoImageHasAreRefused) {
+TEST(ConvolutionPlan, ImplausibleSizesAreRejected) {
   ConvolutionForm form;
   int64_t huge = int64_t{1} << 40;
   form.place = {{{1, 1, huge}, {1, 1, huge}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}}, 1, 8, 8};

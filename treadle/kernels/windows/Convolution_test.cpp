@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 namespace treadle {
 namespace {
@@ -153,7 +153,7 @@ TEST(Pooling, AlongChannels) {
             "UnimplementedError");
 }
 
-TEST(Pooling, GradientsGoWhereTheValuesCameFrom) {
+TEST(Pooling, GradientsFlowToTheSelectedElements) {
   AttrMap attrs = window({1, 1, 1, 1}, "VALID", {1, 2, 2, 1});
   Tensor y = run1("MaxPool", {image}, DType::Float32, attrs);
   Tensor g = tensor<float>({1, 2, 2, 1}, {1, 2, 4, 8});
@@ -195,7 +195,7 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
 
 // TensorFlow's pools ignore NaN. PyTorch's take the last NaN, and their indices don't count
 // channels.
-TEST(Pooling, OwnPoolsTakeNaN) {
+TEST(Pooling, PyTorchPoolsSelectNaN) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), low = -INFINITY;
   Tensor x = tensor<float>({1, 1, 4, 2}, {1, low, nan, low, nan, low, 7, low});
   AttrMap attrs = window({1, 1, 2, 1}, "EXPLICIT", {1, 1, 2, 1});
@@ -212,7 +212,7 @@ TEST(Pooling, OwnPoolsTakeNaN) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{0, 0, 2, 1, 3, 3}));
 }
 
-TEST(Pooling, OwnPoolsHaveHoles) {
+TEST(Pooling, PyTorchPoolsSupportDilation) {
   Tensor x = tensor<float>({1, 1, 1, 5, 1}, {1, 9, 3, 8, 2});
   AttrMap attrs = window({1, 1, 1, 1, 1}, "EXPLICIT", {1, 1, 1, 3, 1});
   attrs.set("explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 0, 0, 2, 2, 0, 0});
@@ -223,7 +223,7 @@ TEST(Pooling, OwnPoolsHaveHoles) {
 }
 
 // Channels that fill a register and some more, overlapping windows, and equal numbers.
-TEST(Pooling, PlacesOfMaximaOfManyChannelsAreWhereTheyAre) {
+TEST(Pooling, IndicesOfMaximaWithManyChannels) {
   AttrMap attrs = window({1, 2, 2, 1}, "SAME", {1, 3, 3, 1});
   attrs.set("include_batch_in_index", true);
   constexpr int64_t images = 2, size = 7, channels = 19;

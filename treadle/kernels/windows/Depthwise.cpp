@@ -34,7 +34,7 @@ Vector load(const float *from) {
 }
 
 /// The operation on sums before they are stored: x * factor + offset, clamped.
-struct Finish {
+struct StripEpilogue {
   const float *factor = nullptr, *offset = nullptr; // null if absent
   bool isBounded = false;                           // clamped to [0, most]
   float most = std::numeric_limits<float>::infinity();
@@ -52,11 +52,11 @@ struct Finish {
   }
 };
 
-struct Strips {
+struct StripConvolution {
   const PlacedConvolution &c;
   const float *in, *filter; // one image
   float *out;
-  Finish finish;
+  StripEpilogue finish;
 
   int64_t rowsIn() const { return c.window.in[1]; }
   int64_t columnsIn() const { return c.window.in[2]; }
@@ -123,14 +123,14 @@ struct Strips {
   }
 };
 
-using ComputeRows = void (Strips::*)(int64_t row, int rows) const;
+using ComputeRows = void (StripConvolution::*)(int64_t row, int rows) const;
 
 /// Returns null if there is no code for the window.
-ComputeRows codeFor(const Window &w) {
+ComputeRows findStripCode(const Window &w) {
   constexpr ComputeRows all[][2] = {
-      {&Strips::computeRows<3, 1>, &Strips::computeRows<3, 2>},
-      {&Strips::computeRows<5, 1>, &Strips::computeRows<5, 2>},
-      {&Strips::computeRows<7, 1>, &Strips::computeRows<7, 2>},
+      {&StripConvolution::computeRows<3, 1>, &StripConvolution::computeRows<3, 2>},
+      {&StripConvolution::computeRows<5, 1>, &StripConvolution::computeRows<5, 2>},
+      {&StripConvolution::computeRows<7, 1>, &StripConvolution::computeRows<7, 2>},
   };
   bool isSquare = w.size[1] == w.size[2] && w.stride[1] == w.stride[2] && w.in[0] == 1 &&
                   w.out[0] == 1 && w.size[0] == 1 && w.dilation[1] == 1 && w.dilation[2] == 1;
@@ -140,10 +140,10 @@ ComputeRows codeFor(const Window &w) {
 }
 
 /// Reads an epilogue that can be applied in registers; false if it has other steps.
-bool readFinish(const Epilogue &epilogue, Finish &finish) {
+bool readStripEpilogue(const Epilogue &epilogue, StripEpilogue &finish) {
   using enum Activation;
   Activation last = epilogue.lastActivation();
-  if (epilogue.summand() || (last != None && last != Relu && last != Relu6))
+  if (epilogue.addendTensor() || (last != None && last != Relu && last != Relu6))
     return false;
   auto floatsOf = [](const Tensor &t) { return t ? t.data<float>() : nullptr; };
   finish.factor = floatsOf(epilogue.channelFactor());
@@ -157,10 +157,10 @@ bool readFinish(const Epilogue &epilogue, Finish &finish) {
 void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *in,
                       const float *filter, float *out, const Epilogue *epilogue) {
   const Window &w = c.window;
-  Finish finish;
-  if (epilogue && readFinish(*epilogue, finish))
+  StripEpilogue finish;
+  if (epilogue && readStripEpilogue(*epilogue, finish))
     epilogue = nullptr;
-  ComputeRows computeRows = codeFor(w);
+  ComputeRows computeRows = findStripCode(w);
   int64_t pairs = (w.out[1] + stripRows - 1) / stripRows;
   constexpr double nsPerProduct = 0.045; // for elements that come from memory
   double cost = nsPerProduct *
@@ -170,7 +170,8 @@ void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *i
       int64_t image = i / pairs, row = i % pairs * stripRows;
       auto rows = static_cast<int>(std::min<int64_t>(stripRows, w.out[1] - row));
       float *result = out + image * w.out[1] * w.out[2] * c.inChannels;
-      Strips strips{c, in + image * w.in[1] * w.in[2] * c.inChannels, filter, result, finish};
+      StripConvolution strips{c, in + image * w.in[1] * w.in[2] * c.inChannels, filter, result,
+                              finish};
       (strips.*computeRows)(row, rows);
       if (epilogue)
         epilogue->apply(out, (image * w.out[1] + row) * w.out[2], rows * w.out[2], 0, c.inChannels);
@@ -184,10 +185,10 @@ void convolveByStrips(OpContext &ctx, const PlacedConvolution &c, const float *i
 constexpr int together = 4;
 
 /// The elements of the window that lie inside the input, along one dimension.
-struct Inside {
+struct InsideRange {
   int64_t begin, end, first; // first: position of the window in the input
 
-  Inside(const Window &w, int d, int64_t o) : first(o * w.stride[d] - w.padBefore[d]) {
+  InsideRange(const Window &w, int d, int64_t o) : first(o * w.stride[d] - w.padBefore[d]) {
     begin = first < 0 ? (-first + w.dilation[d] - 1) / w.dilation[d] : 0;
     int64_t left = w.in[d] - first;
     end = left <= 0 ? 0 : std::min(w.size[d], (left + w.dilation[d] - 1) / w.dilation[d]);
@@ -206,7 +207,7 @@ template <typename T> struct Lanes<T, 1> {
 /// Computes channels [0, vectors * lanes) of `outputs` adjacent positions of a depthwise result,
 /// the first of which is at `at`. The windows of all of them have the same elements inside.
 template <int outputs, int vectors, int lanes, typename T>
-void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
+void sumWindows(const Window &w, const InsideRange (&at)[3], int64_t channels, const T *in,
                 const T *filter, T *out) {
   // Contraction, as in every library's convolutions: one rounding per multiply-add.
 #pragma clang fp contract(fast)
@@ -241,7 +242,7 @@ void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const 
 
 /// Computes all channels of `outputs` positions.
 template <int outputs, typename T>
-void sumChannels(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
+void sumChannels(const Window &w, const InsideRange (&at)[3], int64_t channels, const T *in,
                  const T *filter, T *out) {
   constexpr int lanes = 64 / sizeof(T);
   int64_t c = 0;
@@ -265,11 +266,11 @@ void convolveByTaps(OpContext &ctx, const PlacedConvolution &c, const T *in, con
       int64_t o1 = line % w.out[1], o0 = line / w.out[1] % w.out[0];
       const T *image = in + line / (w.out[1] * w.out[0]) * inSize;
       auto isInside = [&](int64_t o2) {
-        Inside at(w, 2, o2);
+        InsideRange at(w, 2, o2);
         return o2 < w.out[2] && at.begin == 0 && at.end == w.size[2];
       };
       for (int64_t o2 = 0, step; o2 < w.out[2]; o2 += step) {
-        const Inside at[3] = {{w, 0, o0}, {w, 1, o1}, {w, 2, o2}};
+        const InsideRange at[3] = {{w, 0, o0}, {w, 1, o1}, {w, 2, o2}};
         T *result = out + (line * w.out[2] + o2) * channels;
         step = isInside(o2) && isInside(o2 + together - 1) ? together : 1;
         auto sum = step == together ? sumChannels<together, T> : sumChannels<1, T>;
@@ -284,7 +285,7 @@ void convolveByTaps(OpContext &ctx, const PlacedConvolution &c, const T *in, con
 } // namespace
 
 bool suitsDepthwiseStrips(const PlacedConvolution &c) {
-  return c.inChannels >= stripLanes && codeFor(c.window);
+  return c.inChannels >= stripLanes && findStripCode(c.window);
 }
 
 void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *in,

@@ -47,13 +47,13 @@ void forEachVector(int64_t channels, const Visit &visit) {
 // --- gradient of the input -----------------------------------------------------------------------
 
 /// A window element, and the position of the result whose window has it at a given input position.
-struct Reach {
+struct ReachingWindow {
   int64_t tap, position;
 };
 
 /// Returns the windows that contain each position along dimension `d` of the input.
-std::vector<std::vector<Reach>> reachesAlong(const Window &w, size_t d) {
-  std::vector<std::vector<Reach>> all(static_cast<size_t>(w.in[d]));
+std::vector<std::vector<ReachingWindow>> reachesAlong(const Window &w, size_t d) {
+  std::vector<std::vector<ReachingWindow>> all(static_cast<size_t>(w.in[d]));
   for (int64_t position = 0; position < w.out[d]; ++position)
     for (int64_t tap = 0; tap < w.size[d]; ++tap) {
       int64_t at = position * w.stride[d] - w.padBefore[d] + tap * w.dilation[d];
@@ -67,10 +67,10 @@ template <typename T>
 void inputGradientByReaches(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
                             const T *out) {
   const Window &w = c.window;
-  const std::vector<std::vector<Reach>> reaches[3] = {reachesAlong(w, 0), reachesAlong(w, 1),
-                                                      reachesAlong(w, 2)};
+  const std::vector<std::vector<ReachingWindow>> reaches[3] = {
+      reachesAlong(w, 0), reachesAlong(w, 1), reachesAlong(w, 2)};
   int64_t channels = c.inChannels, lines = c.batch * w.in[0] * w.in[1];
-  auto reachAt = [&](size_t d, int64_t i) -> const std::vector<Reach> & {
+  auto reachAt = [&](size_t d, int64_t i) -> const std::vector<ReachingWindow> & {
     return reaches[d][static_cast<size_t>(i)];
   };
   auto gather = [&](int64_t line) {
@@ -81,11 +81,11 @@ void inputGradientByReaches(OpContext &ctx, const PlacedConvolution &c, T *in, c
       forEachVector<T, 4>(channels, [&]<int64_t lanes, int vectors>(int64_t channel) {
         using Vector = Lanes<T, lanes>;
         typename Vector::Type sum[vectors] = {};
-        for (const Reach &plane : planes)
-          for (const Reach &row : rows) {
+        for (const ReachingWindow &plane : planes)
+          for (const ReachingWindow &row : rows) {
             int64_t line = (plane.position * w.out[1] + row.position) * w.out[2];
             int64_t taps = (plane.tap * w.size[1] + row.tap) * w.size[2];
-            for (const Reach &reach : reachAt(2, column)) {
+            for (const ReachingWindow &reach : reachAt(2, column)) {
               const T *y = image + (line + reach.position) * channels + channel;
               const T *weights = filter + (taps + reach.tap) * channels + channel;
 #pragma unroll
@@ -105,7 +105,7 @@ void inputGradientByReaches(OpContext &ctx, const PlacedConvolution &c, T *in, c
 }
 
 /// Returns the convolution with the reversed filter that computes the gradient.
-PlacedConvolution turnedRound(const PlacedConvolution &c) {
+PlacedConvolution withReversedFilter(const PlacedConvolution &c) {
   PlacedConvolution turned = c;
   std::swap(turned.window.in, turned.window.out);
   for (size_t d = 0; d < 3; ++d)
@@ -117,7 +117,7 @@ PlacedConvolution turnedRound(const PlacedConvolution &c) {
 template <typename T>
 void inputGradient(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
                    const T *out) {
-  PlacedConvolution turned = turnedRound(c);
+  PlacedConvolution turned = withReversedFilter(c);
   if (c.window.stride != Volume{1, 1, 1} || std::ranges::min(turned.window.padBefore) < 0)
     return inputGradientByReaches(ctx, c, in, filter, out);
   int64_t taps = c.window.size[0] * c.window.size[1] * c.window.size[2];

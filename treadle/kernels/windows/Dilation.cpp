@@ -11,7 +11,7 @@ namespace treadle {
 namespace {
 
 /// The geometry of a dilation: [batch, rows, columns, channels] in and out.
-struct Place {
+struct DilationGeometry {
   Window window;
   int64_t batch, channels;
 
@@ -21,7 +21,7 @@ struct Place {
   std::vector<int64_t> outDims() const { return {batch, window.out[1], window.out[2], channels}; }
 };
 
-std::optional<Place> placeDilation(OpContext &ctx) {
+std::optional<DilationGeometry> placeDilation(OpContext &ctx) {
   const Tensor &in = ctx.input(0), &filter = ctx.input(1);
   if (in.rank() != 4 || filter.rank() != 3 || in.dim(3) != filter.dim(2)) {
     ctx.fail(invalidArgument("input must be of [batch,rows,columns,channels] and filter of "
@@ -29,7 +29,7 @@ std::optional<Place> placeDilation(OpContext &ctx) {
                              tensorTypeText(in), " and ", tensorTypeText(filter)));
     return std::nullopt;
   }
-  Place place{{}, in.dim(0), in.dim(3)};
+  DilationGeometry place{{}, in.dim(0), in.dim(3)};
   if (!placeWindow(ctx, ctx.state<WindowAttrs>(), {1, in.dim(1), in.dim(2)},
                    {1, filter.dim(0), filter.dim(1)}, place.window))
     return std::nullopt;
@@ -43,7 +43,7 @@ template <typename T> struct Maxima {
   std::vector<T> values;
   std::vector<int64_t> in, filter;
 
-  Maxima(const Place &place, const T *image, const T *weights)
+  Maxima(const DilationGeometry &place, const T *image, const T *weights)
       : values(static_cast<size_t>(place.outCount()), std::numeric_limits<T>::lowest()),
         in(values.size()), filter(values.size()) {
     const Window &w = place.window;

@@ -1,4 +1,4 @@
-#include "treadle/kernels/KernelTest.h"
+#include "treadle/testing/KernelTest.h"
 
 #include <cmath>
 
@@ -37,7 +37,7 @@ TEST(Dilation, SumsOfIntegersWrapAround) {
             std::vector<int32_t>{-2});
 }
 
-TEST(Dilation, GradientsGoToTheMaxima) {
+TEST(Dilation, GradientsFlowToTheMaxima) {
   Tensor image = tensor<int32_t>({1, 1, 4, 1}, {1, 5, 2, 0}),
          filter = tensor<int32_t>({1, 2, 1}, {0, 4});
   std::vector<Tensor> in = {image, filter, tensor<int32_t>({1, 1, 3, 1}, {10, 20, 30})};

@@ -13,17 +13,17 @@ namespace treadle {
 namespace {
 
 /// A kernel bound with attributes of its own.
-struct Step {
+struct BoundStep {
   std::string op;
   AttrMap attrs;
 };
 
 struct Fused {
-  std::optional<Step> resize;
-  Step pad, convolve;
+  std::optional<BoundStep> resize;
+  BoundStep pad, convolve;
 };
 
-std::optional<Tensor> runStep(OpContext &ctx, const Step &step, std::vector<Tensor> inputs) {
+std::optional<Tensor> runStep(OpContext &ctx, const BoundStep &step, std::vector<Tensor> inputs) {
   DType dtype = inputs[0].dtype();
   auto out = ctx.check(runOp({imageResizeKernels, tileKernels, convolutionKernels}, step.op,
                              step.attrs, std::move(inputs), {dtype}));
@@ -54,7 +54,7 @@ template <bool resizes> Expected<BoundKernel> bindFused(const BindContext &node)
     // Bilinear resizing gives floats for any input dtype.
     if (dtype != DType::Float32)
       return unsupportedDType(node, dtype);
-    fused.resize.emplace(Step{"ResizeBilinear", {}});
+    fused.resize.emplace(BoundStep{"ResizeBilinear", {}});
     fused.resize->attrs.set("align_corners", node.attrs.getOr("resize_align_corners", false));
   }
   fused.pad.attrs.set("mode", node.attrs.getOr("mode", std::string()));

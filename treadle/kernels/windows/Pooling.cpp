@@ -145,30 +145,30 @@ void forEachLine(OpContext &ctx, const Pool &pool, const Compute &compute) {
 }
 
 /// The treatment of NaN in maxima: TensorFlow ignores NaN, PyTorch takes the last one.
-enum class OfNaN : uint8_t { Skipped, Taken };
+enum class NaNPolicy : uint8_t { Skipped, Taken };
 
-template <OfNaN ofNaN, typename T> bool isTaken(T x, T best) {
-  if constexpr (ofNaN == OfNaN::Taken && isRealFloat<T>)
+template <NaNPolicy nanPolicy, typename T> bool replacesMaximum(T x, T best) {
+  if constexpr (nanPolicy == NaNPolicy::Taken && isRealFloat<T>)
     return (x > best) | (x != x);
   else
     return x > best;
 }
 
-template <OfNaN ofNaN> struct MaxPoolOf {
+template <NaNPolicy nanPolicy> struct MaxPoolOf {
   template <typename T> struct Kernel {
     static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
       forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
         T *to = out + first;
         std::fill_n(to, line.window.out[2] * line.out.channels, lowestOf<T>());
         forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
-          to[o] = isTaken<ofNaN>(x[in + i], to[o]) ? x[in + i] : to[o];
+          to[o] = replacesMaximum<nanPolicy>(x[in + i], to[o]) ? x[in + i] : to[o];
         });
       });
     }
   };
 };
-template <typename T> using MaxPoolKernel = MaxPoolOf<OfNaN::Skipped>::Kernel<T>;
-template <typename T> using MaxPoolOfNaNKernel = MaxPoolOf<OfNaN::Taken>::Kernel<T>;
+template <typename T> using MaxPoolKernel = MaxPoolOf<NaNPolicy::Skipped>::Kernel<T>;
+template <typename T> using MaxPoolOfNaNKernel = MaxPoolOf<NaNPolicy::Taken>::Kernel<T>;
 
 /// Few numbers are added without a compensated total.
 template <typename T> struct PlainTotal {
@@ -227,7 +227,7 @@ template <template <typename> class Kernel> struct ForwardOf {
 
 // Returns the position of the maximum of each window of a line within the image; the first of equal
 // ones.
-template <typename Place, OfNaN ofNaN, typename T>
+template <typename Place, NaNPolicy nanPolicy, typename T>
 std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
   int64_t channels = line.in.channels;
   size_t count = static_cast<size_t>(line.window.out[2] * channels);
@@ -238,7 +238,7 @@ std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
     T *best = most.data() + o * channels;
     Place *where = at.data() + o * channels;
     for (int64_t c = 0; c < channels; ++c) {
-      bool isMore = isTaken<ofNaN>(from[c], best[c]) | (where[c] < 0);
+      bool isMore = replacesMaximum<nanPolicy>(from[c], best[c]) | (where[c] < 0);
       best[c] = isMore ? from[c] : best[c];
       where[c] = isMore ? static_cast<Place>(i) : where[c];
     }
@@ -248,10 +248,10 @@ std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
 
 // Calls `take(out, image, in)` for each element of the result, from several threads: the offset of
 // its image in the input, and the offset of its maximum within the image, the first of equal ones.
-template <typename Place, OfNaN ofNaN, typename T, typename Take>
+template <typename Place, NaNPolicy nanPolicy, typename T, typename Take>
 void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   forEachLine(ctx, pool, [&](const Pool &line, int64_t image, int64_t first) {
-    std::vector<Place> at = findMaximaOfLine<Place, ofNaN>(line, x + image);
+    std::vector<Place> at = findMaximaOfLine<Place, nanPolicy>(line, x + image);
     for (int64_t o = 0, channels = line.out.channels; o < line.window.out[2]; ++o)
       for (int64_t c = 0; c < channels; ++c) {
         int64_t position = at[static_cast<size_t>(o * channels + c)];
@@ -261,12 +261,12 @@ void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &
 }
 
 // 32-bit positions if possible, since vectors hold as many of them as floats.
-template <OfNaN ofNaN = OfNaN::Skipped, typename T, typename Take>
+template <NaNPolicy nanPolicy = NaNPolicy::Skipped, typename T, typename Take>
 void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   if (pool.in.positions() <= std::numeric_limits<int32_t>::max())
-    forEachMaximumIn<int32_t, ofNaN>(ctx, pool, x, take);
+    forEachMaximumIn<int32_t, nanPolicy>(ctx, pool, x, take);
   else
-    forEachMaximumIn<int64_t, ofNaN>(ctx, pool, x, take);
+    forEachMaximumIn<int64_t, nanPolicy>(ctx, pool, x, take);
 }
 
 // Returns the offsets of the maxima in the whole input; the first of equal ones.
@@ -318,7 +318,7 @@ template <typename T> struct MaxPoolWithArgmaxKernel {
 };
 
 // Positions count within the image, without channels.
-template <typename T> struct MaxPoolOfNaNWithPlacesKernel {
+template <typename T> struct MaxPoolWithIndicesKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Pool pool;
@@ -331,7 +331,7 @@ template <typename T> struct MaxPoolOfNaNWithPlacesKernel {
     const T *x = in.data<T>();
     T *values = out->data<T>();
     int64_t *places = where->data<int64_t>(), channels = pool.in.channels;
-    forEachMaximum<OfNaN::Taken>(ctx, pool, x, [&](int64_t o, int64_t image, int64_t i) {
+    forEachMaximum<NaNPolicy::Taken>(ctx, pool, x, [&](int64_t o, int64_t image, int64_t i) {
       values[o] = x[image + i];
       places[o] = i / channels;
     });
@@ -396,8 +396,8 @@ template <typename T> struct MaxPoolGradGradKernel {
 
 /// Returns the offset in the input that argmax element `o` refers to; nullopt, with ctx failed, if
 /// it is out of range.
-std::optional<int64_t> placeOf(OpContext &ctx, const PoolState &s, const Pool &pool,
-                               const Tensor &where, int64_t o) {
+std::optional<int64_t> argmaxOffset(OpContext &ctx, const PoolState &s, const Pool &pool,
+                                    const Tensor &where, int64_t o) {
   int64_t first = s.includesBatch ? 0 : o / pool.outSize() * pool.inSize();
   int64_t index = indexAt(where, o), count = ctx.input(0).count();
   if (index >= 0 && index < count - first)
@@ -420,7 +420,7 @@ template <typename T> struct MaxPoolGradWithArgmaxKernel {
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), in.dims()));
     std::fill_n(out->data<T>(), out->count(), T(0));
     for (int64_t o = 0; o < where.count(); ++o) {
-      int64_t at = TREADLE_OR_RETURN(placeOf(ctx, s, pool, where, o));
+      int64_t at = TREADLE_OR_RETURN(argmaxOffset(ctx, s, pool, where, o));
       T &sum = out->data<T>()[at];
       sum = wrappingSum(sum, gradient.data<T>()[o]);
     }
@@ -439,7 +439,7 @@ template <typename T> struct MaxPoolGradGradWithArgmaxKernel {
       return;
     Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, in.dtype(), where.dims()));
     for (int64_t o = 0; o < where.count(); ++o) {
-      int64_t at = TREADLE_OR_RETURN(placeOf(ctx, s, pool, where, o));
+      int64_t at = TREADLE_OR_RETURN(argmaxOffset(ctx, s, pool, where, o));
       out->data<T>()[o] = gradient.data<T>()[at];
     }
   }
@@ -500,7 +500,7 @@ Expected<BoundKernel> bindAnyPool(const BindContext &node) {
 
 const KernelEntry poolingTable[] = {
     {"_MaxPool", bindAnyPool<ForwardOf<MaxPoolOfNaNKernel>::Run>},
-    {"_MaxPoolWithPlaces", bindAnyPool<MaxPoolOfNaNWithPlacesKernel>},
+    {"_MaxPoolWithPlaces", bindAnyPool<MaxPoolWithIndicesKernel>},
     {"MaxPool", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPoolV2", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPool3D", bindPool<ForwardOf<MaxPoolKernel>::Run, FloatTypes, 3>},

@@ -7,7 +7,7 @@
 // prefetched while one is multiplied.
 #include "treadle/kernels/windows/TiledConvolution.h"
 #include "treadle/kernels/products/Tile.h"
-#include "treadle/kernels/products/TurnedMatrix.h"
+#include "treadle/kernels/products/TransposeFloats.h"
 #include "treadle/kernels/windows/OrderedFilter.h"
 
 #include <algorithm>
@@ -28,17 +28,17 @@ int64_t positionsOf(const Volume &v) { return v[0] * v[1] * v[2]; }
 struct AxisClass {
   std::vector<int64_t> taps;  // window elements
   std::vector<int64_t> steps; // offset of each element's source from that of the first
-  struct Place {
+  struct AxisPosition {
     int64_t to, from; // position in the result; source of the first element
   };
-  std::vector<Place> places;
+  std::vector<AxisPosition> places;
 };
 
 /// Returns the source of element `tap` of the window of a position along dimension `d`, i.e. the
 /// position that it is multiplied by; negative if there is none.
 int64_t sourceOf(const ConvolutionForm &form, size_t d, int64_t position, int64_t tap) {
   const Window &w = form.place.window;
-  if (form.wanted == Wanted::Result) {
+  if (form.wanted == ConvolutionOperand::Result) {
     int64_t at = position * w.stride[d] - w.padBefore[d] + tap * w.dilation[d];
     return at < w.in[d] ? at : -1;
   }
@@ -50,7 +50,7 @@ int64_t sourceOf(const ConvolutionForm &form, size_t d, int64_t position, int64_
 std::vector<AxisClass> classesOf(const ConvolutionForm &form, size_t d) {
   const Window &w = form.place.window;
   std::vector<AxisClass> classes;
-  int64_t size = form.wanted == Wanted::Result ? w.out[d] : w.in[d];
+  int64_t size = form.wanted == ConvolutionOperand::Result ? w.out[d] : w.in[d];
   for (int64_t position = 0; position < size; ++position) {
     AxisClass own;
     int64_t first = 0;
@@ -87,7 +87,7 @@ struct FilterShape {
   explicit FilterShape(const ConvolutionForm &form)
       : groups(form.groups), taps(positionsOf(form.place.window.size)) {
     int64_t in = form.place.inChannels / groups, out = form.place.outChannels / groups;
-    bool isResult = form.wanted == Wanted::Result;
+    bool isResult = form.wanted == ConvolutionOperand::Result;
     depth = isResult ? in : out;
     channels = isResult ? out : in;
     tapStride = form.outermostFirst ? 1 : in * form.place.outChannels;
@@ -144,7 +144,7 @@ struct Panels {
 class TiledConvolution final : public ConvolutionPlan {
 public:
   explicit TiledConvolution(const ConvolutionForm &form)
-      : form(form), filter(form), panels(filter, weighsMore() ? form.parts : 1),
+      : form(form), filter(form), panels(filter, isFilterLarger() ? form.parts : 1),
         rowsPerTile(tileRows(panels.vectors(0))) {
     for (size_t d = 0; d < 3; ++d)
       axes[d] = classesOf(form, d);
@@ -155,20 +155,20 @@ public:
   }
 
   /// If windows overlap the padding in many ways, there would be too many small classes.
-  bool isWorthIt() const {
+  bool isProfitable() const {
     constexpr size_t fewClasses = 25; // as for a window of 5 x 5
     constexpr int64_t rowsOfMany = 3;
     int64_t positions = form.place.batch * positionsOf(resultSize());
     return tiles > 0 && (classes.size() <= fewClasses || tiles * rowsOfMany <= positions);
   }
 
-  bool reads(const OrderedFilter &ordered) const override {
+  bool canReadFilter(const OrderedFilter &ordered) const override {
     return ordered.panelsOfGroup == panels.count;
   }
 
-  bool takesAll() const override { return filter.merged == 1; }
-  bool takes(const float *from) const override {
-    if (takesAll())
+  bool supportsAllElements() const override { return filter.merged == 1; }
+  bool supportsElements(const float *from) const override {
+    if (supportsAllElements())
       return true;
     int64_t count = form.place.batch * positionsOf(sourceSize()) * filter.depth * filter.groups;
     float sum = 0;
@@ -200,9 +200,9 @@ public:
 
   void run(OpContext &ctx, const float *from, const OrderedFilter &ordered, const float *offset,
            float *to, std::span<const char> next) const override {
-    const Call call{from, to, ordered.panels.data<float>(), offset, next};
+    const ConvolutionCall call{from, to, ordered.panels.data<float>(), offset, next};
     // If the filter is larger than the image, each thread gets its own part of the filter.
-    bool isByPanels = weighsMore() && panels.all() >= form.parts;
+    bool isByPanels = isFilterLarger() && panels.all() >= form.parts;
     int64_t units = isByPanels ? panels.all() : tiles;
     ctx.parallelFor(units, form.cost() / static_cast<double>(units),
                     [&](int64_t begin, int64_t end) {
@@ -215,7 +215,7 @@ public:
 
 private:
   /// The operands and the result of a call.
-  struct Call {
+  struct ConvolutionCall {
     const float *from;
     float *to;
     const float *panels, *offset;
@@ -239,7 +239,7 @@ private:
     std::span<const char> ahead;
   };
 
-  bool isResult() const { return form.wanted == Wanted::Result; }
+  bool isResult() const { return form.wanted == ConvolutionOperand::Result; }
   const Volume &sourceSize() const {
     return isResult() ? form.place.window.in : form.place.window.out;
   }
@@ -247,7 +247,7 @@ private:
     return isResult() ? form.place.window.out : form.place.window.in;
   }
   /// Whether the filter has more elements than the image that it is multiplied by.
-  bool weighsMore() const {
+  bool isFilterLarger() const {
     return filter.taps * filter.channels > form.place.batch * positionsOf(sourceSize());
   }
 
@@ -285,13 +285,13 @@ private:
     else if (filter.channelStride < filter.depthStride)
       fillFromPieces(at, first, columns, width);
     else if (filter.tapStride == 1)
-      turnMatrix(first, filter.channelStride, width, panels.depth(), at, [&](int64_t i) {
+      transposeFloats(first, filter.channelStride, width, panels.depth(), at, [&](int64_t i) {
         return (i % filter.taps * filter.depth + i / filter.taps) * columns;
       });
     else
       for (int64_t tap = 0; tap < filter.taps; ++tap)
-        turnMatrix(first + tap * filter.tapStride, filter.channelStride, width, filter.depth,
-                   at + tap * filter.depth * columns, [&](int64_t i) { return i * columns; });
+        transposeFloats(first + tap * filter.tapStride, filter.channelStride, width, filter.depth,
+                        at + tap * filter.depth * columns, [&](int64_t i) { return i * columns; });
     if (!factor)
       return;
     const float *by = factor + group * filter.channels + channel;
@@ -322,12 +322,12 @@ private:
   /// Writes rows from a filter with contiguous windows for each channel.
   void fillFromPieces(float *at, const float *first, int64_t columns, int64_t width) const {
     for (int64_t i = 0; i < filter.depth; ++i)
-      turnMatrix(first + i * filter.depthStride, filter.channelStride, width, filter.taps, at,
-                 [&](int64_t tap) { return (tap * filter.depth + i) * columns; });
+      transposeFloats(first + i * filter.depthStride, filter.channelStride, width, filter.taps, at,
+                      [&](int64_t tap) { return (tap * filter.depth + i) * columns; });
   }
 
   /// Multiplies some tiles by some panels, block by block.
-  void compute(const Call &call, int64_t tile, int64_t endTile, int64_t panel,
+  void compute(const ConvolutionCall &call, int64_t tile, int64_t endTile, int64_t panel,
                int64_t endPanel) const {
     int64_t positions = std::clamp(imageBytes / 4 / filter.depth, fewestPositions, mostPositions);
     TileBlock tiles;
@@ -344,7 +344,7 @@ private:
 
   /// Multiplies by all parts of a panel, as many at a time as stay in the cache. Panels up to
   /// `endPanel` follow, and then `after`, which is prefetched last.
-  void multiply(const Call &call, const TileBlock &tiles, int64_t group, int64_t panel,
+  void multiply(const ConvolutionCall &call, const TileBlock &tiles, int64_t group, int64_t panel,
                 int64_t endPanel, std::span<const char> after) const {
     auto bytesAt = [&](int64_t i) {
       return reinterpret_cast<const char *>(call.panels +
@@ -365,7 +365,7 @@ private:
     }
   }
 
-  void multiply(const Call &call, const TileBlock &tiles, const PanelPart &part) const {
+  void multiply(const ConvolutionCall &call, const TileBlock &tiles, const PanelPart &part) const {
     TileWork work{};
     work.vectors = panels.vectors(part.panel);
     work.width = panels.width(part.panel);
@@ -379,7 +379,7 @@ private:
     work.alpha = form.alpha;
     work.from = call.from + part.group * filter.depth;
     work.to = call.to + channel;
-    FetchedAhead ahead(part.ahead, std::ssize(tiles.rows()),
+    PrefetchPlan ahead(part.ahead, std::ssize(tiles.rows()),
                        (part.endTap - part.firstTap) * filter.depth);
     auto c = classOf(tiles.begin);
     work.parts = partsOf(*c, part);
@@ -391,7 +391,7 @@ private:
       work.fromRows = tiles.from.data() + row;
       work.toRows = tiles.to.data() + row;
       row += rows;
-      ahead.giveTo(work);
+      ahead.assignTo(work);
       runTile(work);
     }
   }
@@ -465,7 +465,7 @@ std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionFor
     if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
       return nullptr;
   auto plan = std::make_shared<const TiledConvolution>(form);
-  return plan->isWorthIt() ? plan : nullptr;
+  return plan->isProfitable() ? plan : nullptr;
 }
 
 } // namespace treadle

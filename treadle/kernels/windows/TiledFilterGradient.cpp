@@ -6,7 +6,7 @@
 // reads are made contiguous.
 #include "treadle/kernels/windows/TiledFilterGradient.h"
 #include "treadle/kernels/products/Tile.h"
-#include "treadle/kernels/products/TurnedMatrix.h"
+#include "treadle/kernels/products/TransposeFloats.h"
 
 #include <algorithm>
 
@@ -23,16 +23,16 @@ constexpr double nsPerElement = 0.5; // of the transposed copy
 
 /// A transposed, padded copy of the images: [channels, batch, planes, lines, steps, columns of a
 /// step].
-struct TurnedImages {
-  TurnedImages(const PlacedConvolution &place) : window(place.window) {
+struct TransposedImages {
+  TransposedImages(const PlacedConvolution &place) : window(place.window) {
     const Window &w = window;
     for (size_t d = 0; d < 3; ++d) {
       size[d] = (w.out[d] - 1) * w.stride[d] + (w.size[d] - 1) * w.dilation[d] + 1;
-      isMet[d].resize(static_cast<size_t>(d < 2 ? size[d] : w.stride[d]));
+      isReadAt[d].resize(static_cast<size_t>(d < 2 ? size[d] : w.stride[d]));
       for (int64_t tap = 0; tap < w.size[d]; ++tap)
         for (int64_t i = 0; i < (d < 2 ? w.out[d] : 1); ++i)
-          isMet[d][static_cast<size_t>((i * w.stride[d] + tap * w.dilation[d]) %
-                                       std::ssize(isMet[d]))] = true;
+          isReadAt[d][static_cast<size_t>((i * w.stride[d] + tap * w.dilation[d]) %
+                                          std::ssize(isReadAt[d]))] = true;
     }
     columns = (size[2] + w.stride[2] - 1) / w.stride[2];
     line = columns * w.stride[2];
@@ -51,12 +51,12 @@ struct TurnedImages {
   int64_t pieces() const { return channel / line * piecesOfLine(); }
 
   /// Writes a piece of a line for `channels` channels, from channels-last images.
-  void turn(const float *from, int64_t piece, int64_t channels, float *to) const {
+  void transposePiece(const float *from, int64_t piece, int64_t channels, float *to) const {
     const Window &w = window;
     int64_t firstColumn = piece % piecesOfLine() * mostOfPiece, i = piece / piecesOfLine();
     int64_t lastColumn = std::min(firstColumn + mostOfPiece, columns);
     int64_t row = i % size[1], plane = i / size[1] % size[0], of = i / size[1] / size[0];
-    if (!isMet[0][static_cast<size_t>(plane)] || !isMet[1][static_cast<size_t>(row)])
+    if (!isReadAt[0][static_cast<size_t>(plane)] || !isReadAt[1][static_cast<size_t>(row)])
       return;
     row -= w.padBefore[1];
     plane -= w.padBefore[0];
@@ -64,7 +64,7 @@ struct TurnedImages {
     from += ((of * w.in[0] + plane) * w.in[1] + row) * w.in[2] * channels;
     to += i * line;
     for (int64_t step = 0; step < w.stride[2]; ++step, to += columns) {
-      if (!isMet[2][static_cast<size_t>(step)])
+      if (!isReadAt[2][static_cast<size_t>(step)])
         continue;
       int64_t begin = firstColumn, end = firstColumn; // of the columns inside the image
       if (isInside) {
@@ -77,8 +77,8 @@ struct TurnedImages {
           std::fill(to + c * channel + end, to + c * channel + lastColumn, 0.0F);
         }
       int64_t first = begin * w.stride[2] + step - w.padBefore[2];
-      turnMatrix(from + first * channels, w.stride[2] * channels, end - begin, channels, to + begin,
-                 [&](int64_t c) { return c * channel; });
+      transposeFloats(from + first * channels, w.stride[2] * channels, end - begin, channels,
+                      to + begin, [&](int64_t c) { return c * channel; });
     }
   }
 
@@ -90,7 +90,7 @@ struct TurnedImages {
   const Window &window;
   Volume size; // including padding
   int64_t columns, line, image, channel;
-  std::array<std::vector<bool>, 3> isMet; // planes, lines and steps that windows read
+  std::array<std::vector<bool>, 3> isReadAt; // planes, lines and steps that windows read
 };
 
 class TiledFilterGradient final : public ConvolutionPlan {
@@ -120,7 +120,7 @@ public:
     parts = std::min(std::max({wanted, rows() / mostRowsOfUnit, int64_t{1}}), tiles);
   }
 
-  bool isWorthIt() const {
+  bool isProfitable() const {
     constexpr int64_t fewestOfGroup = 4;
     constexpr int64_t mostPadding = 16 << 20; // zeros that pad panels
     return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows &&
@@ -141,7 +141,7 @@ public:
     ctx.parallelFor(images.pieces(), nsPerElement * static_cast<double>(each),
                     [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i)
-                        images.turn(in, i, form.place.inChannels, image);
+                        images.transposePiece(in, i, form.place.inChannels, image);
                     });
     double width = static_cast<double>(form.place.outChannels);
     ctx.parallelFor(positions(), nsPerElement * width, [&](int64_t begin, int64_t end) {
@@ -206,9 +206,9 @@ private:
       work.adds = true;
     });
     if (form.outermostFirst)
-      turnMatrix(work.to + begin * columns(), columns(), end - begin, width(panel),
-                 filter + (group * channels + firstChannel(panel)) * rows() + begin,
-                 [&](int64_t c) { return c * rows(); });
+      transposeFloats(work.to + begin * columns(), columns(), end - begin, width(panel),
+                      filter + (group * channels + firstChannel(panel)) * rows() + begin,
+                      [&](int64_t c) { return c * rows(); });
   }
 
   /// Calls `visit(parts, first, length)` for all positions of the result, at most as many at a time
@@ -234,7 +234,7 @@ private:
   }
 
   const ConvolutionForm form;
-  const TurnedImages images;
+  const TransposedImages images;
   const int64_t channels, depth;         // per group: of the result, of the input
   std::vector<int64_t> fromRows, toRows; // by input channel, then window element
   int64_t panels, tiles;                 // per group
@@ -249,7 +249,7 @@ std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const Convolution
   constexpr int64_t mostElements = int64_t{1} << 30, mostOfOne = 1 << 22;
   const PlacedConvolution &c = form.place;
   const Window &w = c.window;
-  if (form.wanted != Wanted::FilterGradient)
+  if (form.wanted != ConvolutionOperand::FilterGradient)
     return nullptr;
   int64_t elements = c.batch * c.inChannels;
   for (size_t d = 0; d < 3; ++d) {
@@ -259,7 +259,7 @@ std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const Convolution
       return nullptr;
   }
   auto plan = std::make_shared<const TiledFilterGradient>(form);
-  return plan->isWorthIt() ? plan : nullptr;
+  return plan->isProfitable() ? plan : nullptr;
 }
 
 } // namespace treadle

@@ -228,7 +228,7 @@ bool convolveByPlan(OpContext &ctx, const XlaConvolution &s, const PlacedConvolu
   ConvolutionForm form{.place = c, .groups = groups};
   form.parts = form.partsFor(ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1);
   std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
-  if (!plan || !plan->takes(in))
+  if (!plan || !plan->supportsElements(in))
     return false;
   if (auto ordered = plan->order(ctx, filter, nullptr))
     plan->run(ctx, in, *ordered, nullptr, out, {});

@@ -109,7 +109,7 @@ class Graph:
     ) -> Page: ...
     def draw(self, *, function: str = "", loop: str = "", dot: bool = False) -> str: ...
     def _repr_html_(self) -> str | None: ...
-    # What these are made of.
+    # The parts of these.
     def _view(
         self,
         title: str,
@@ -382,7 +382,7 @@ class Operation:
     def name(self) -> str: ...
 
 class _Arithmetic:
-    """What Output and Variable have in common: each operator adds a node."""
+    """The common base of Output and Variable: each operator adds a node."""
 
     @property
     def name(self) -> str: ...

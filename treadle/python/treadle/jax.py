@@ -325,7 +325,7 @@ class _Rules(collections.abc.MutableMapping):
         return sum(1 for _ in self)
 
 
-def _teach(library):
+def _register_rules(library):
     """Registers the lowering rules for this platform."""
     from jax._src import buffer_callback, callback, custom_partitioning, debugging
     from jax._src.export import _export
@@ -381,4 +381,4 @@ def initialize():
     path = Path(__file__).with_name("libtreadle_pjrt.so")
     xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # logged at each start otherwise
     xla_bridge.register_plugin(_PLATFORM, library_path=str(path), options=_options)
-    _teach(ctypes.CDLL(str(path)))
+    _register_rules(ctypes.CDLL(str(path)))

@@ -83,8 +83,8 @@ class Runtime(MLModel):
             model = await asyncio.to_thread(load, path, **options)
             names = list(model.signatures)
             signature = model.signatures[name or (names[0] if len(names) == 1 else _DEFAULT)]
-            if self._joins_requests:
-                _check_that_requests_join(signature)
+            if self._batches_requests:
+                _check_requests_can_batch(signature)
             self.inputs = _metadata(signature, "input")
             self.outputs = _metadata(signature, "output")
         self.settings.platform = self.settings.platform or "treadle"
@@ -99,7 +99,7 @@ class Runtime(MLModel):
         return await asyncio.to_thread(self._answer, payload)
 
     @property
-    def _joins_requests(self) -> bool:
+    def _batches_requests(self) -> bool:
         return self.settings.max_batch_size > 1 and self.settings.max_batch_time > 0
 
     def _answer(self, payload: InferenceRequest) -> InferenceResponse:
@@ -114,8 +114,8 @@ class Runtime(MLModel):
             for name in wanted:
                 signature.outputs[name]  # the error lists the existing ones
             results = spread(signature(**inputs))
-            if self._joins_requests:
-                _check_that_results_divide(inputs, results)
+            if self._batches_requests:
+                _check_results_can_split(inputs, results)
             outputs = [
                 _output(name, results[name], parameters)
                 for name, parameters in (wanted or dict.fromkeys(results)).items()
@@ -126,7 +126,7 @@ class Runtime(MLModel):
         name = getattr(payload.parameters, "signature", None)
         if name is None:
             return self._signature
-        if self._joins_requests:
+        if self._batches_requests:
             raise InvalidArgumentError(
                 f"the request chooses signature '{name}', but model '{self.name}' batches "
                 "requests; serve the signature as a separate model"
@@ -224,7 +224,7 @@ def _output(name: str, array: np.ndarray, wanted: Parameters | None) -> Response
     )
 
 
-def _check_that_requests_join(signature: Signature) -> None:
+def _check_requests_can_batch(signature: Signature) -> None:
     """Checks that MLServer can batch requests along the first dimension, and split the results."""
     for kind in ("input", "output"):
         for name, value in getattr(signature, f"{kind}s").items():
@@ -236,9 +236,7 @@ def _check_that_requests_join(signature: Signature) -> None:
                 )
 
 
-def _check_that_results_divide(
-    inputs: dict[str, np.ndarray], results: dict[str, np.ndarray]
-) -> None:
+def _check_results_can_split(inputs: dict[str, np.ndarray], results: dict[str, np.ndarray]) -> None:
     """Checks that each of the batched requests gets as many rows of each result as it has input
     rows."""
     rows = {array.shape[0] for array in inputs.values() if array.ndim}

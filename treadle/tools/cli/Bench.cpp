@@ -108,7 +108,7 @@ private:
     check(own.and_then([&](const Request &own) { return warmUp(own, runner).map([](double) {}); }));
     start.arrive_and_wait();
     if (!hasFailed)
-      check(callUntilAllAreDone(*own, client, progress));
+      check(runUntilAllDone(*own, client, progress));
   }
 
   /// Returns the request with its own copies of the inputs.
@@ -121,7 +121,7 @@ private:
     return own;
   }
 
-  Expected<void> callUntilAllAreDone(const Request &own, Client &client, Progress &progress) {
+  Expected<void> runUntilAllDone(const Request &own, Client &client, Progress &progress) {
     client.runs.reserve(static_cast<size_t>(std::min<int64_t>(repeat, 1 << 20)));
     for (int64_t i = 0; left.load(std::memory_order_relaxed) > 0 && !hasFailed; ++i) {
       Clock::time_point begin = Clock::now();

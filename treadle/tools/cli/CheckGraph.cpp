@@ -1,7 +1,7 @@
 // `treadle check`: finds problems of a graph without running it.
 #include "treadle/graph/MalformedNodes.h"
 #include "treadle/tools/cli/Command.h"
-#include "treadle/tools/cli/Wants.h"
+#include "treadle/tools/cli/RequiredPermissions.h"
 
 namespace treadle::cli {
 namespace {
@@ -51,22 +51,22 @@ Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
 }
 
 /// Writes the graph with its races fixed to a file; returns the problems that remain.
-Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
-                                       const std::vector<Problem> &problems,
-                                       const std::vector<std::string> &asked, size_t limit) {
+Expected<std::vector<Problem>> writeFixed(const std::string &path, Graph graph,
+                                          const std::vector<Problem> &problems,
+                                          const std::vector<std::string> &asked, size_t limit) {
   TREADLE_TRY(fixRaces(graph, problems));
   TREADLE_TRY(graph.toFile(path));
   return check(graph, asked, limit);
 }
 
 /// Prints the permissions that runs of these names require; without names, runs of the signatures.
-void printWants(const Graph &graph, std::vector<std::string> asked) {
+void printPermissions(const Graph &graph, std::vector<std::string> asked) {
   if (asked.empty())
     asked = graph.signatureFetches().value_or(std::vector<std::string>());
   Expected<GraphSummary> summary = asked.empty() ? summarize(graph) : summarize(graph, asked);
   if (!summary)
     summary = summarize(graph);
-  for (const std::string &text : wantsText(summary->wants))
+  for (const std::string &text : permissionLines(summary->wants))
     print(str("requires: ", text, "\n"));
 }
 
@@ -93,12 +93,12 @@ int check(const Arguments &args) {
     asked.push_back(std::move(target));
   Expected<std::vector<Problem>> problems = check(*graph, asked, static_cast<size_t>(limit));
   if (problems && args.has("--fix"))
-    problems = fixInto(std::string(*args.value("--fix")), *graph, *problems, asked,
-                       static_cast<size_t>(limit));
+    problems = writeFixed(std::string(*args.value("--fix")), *graph, *problems, asked,
+                          static_cast<size_t>(limit));
   if (!problems)
     return report(problems.error());
   if (!args.has("--json"))
-    printWants(*graph, asked);
+    printPermissions(*graph, asked);
   (args.has("--json") ? printAsJson : printText)(*problems);
   return count(*problems, "error") + count(*problems, "race") ? 1 : 0;
 }

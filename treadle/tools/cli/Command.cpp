@@ -14,26 +14,26 @@ namespace treadle::cli {
 std::string_view commandInUse;
 bool isQuiet = false;
 
-static void complain(const std::string &text) {
+static void printError(const std::string &text) {
   std::string line = "treadle: " + text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int report(const Error &error) {
-  complain(str(errorClass(error.code), ": ", error.message));
+  printError(str(errorClass(error.code), ": ", error.message));
   return 1;
 }
 
 int report(const UsageError &error) {
-  complain(str(error.message, "; 'treadle ", commandInUse, commandInUse.empty() ? "" : " ",
-               "--help' lists the options"));
+  printError(str(error.message, "; 'treadle ", commandInUse, commandInUse.empty() ? "" : " ",
+                 "--help' lists the options"));
   return 2;
 }
 
 void note(const std::string &message) {
   static std::set<std::string> made;
   if (!isQuiet && made.insert(message).second)
-    complain("note: " + message);
+    printError("note: " + message);
 }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -9,7 +9,7 @@
 namespace treadle::cli {
 
 /// Returns the pass that converts to a dialect; nullptr for tfg, the dialect of graphs in memory.
-static Parsed<const char *> passTo(std::string_view dialect, std::string_view out) {
+static Parsed<const char *> conversionPass(std::string_view dialect, std::string_view out) {
   if (dialect == "tfg")
     return nullptr;
   if (dialect == "tf_executor")
@@ -23,7 +23,7 @@ static Parsed<const char *> passTo(std::string_view dialect, std::string_view ou
 }
 
 /// Prints a note about the parts of a SavedModel that are lost when only its graph is written.
-static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std::string &out) {
+static void noteLostParts(const Graph &graph, const std::string &in, const std::string &out) {
   std::filesystem::path path(out);
   bool isGraph = path.extension() != ".mlir" && path.stem() != "saved_model" &&
                  std::filesystem::is_regular_file(path);
@@ -68,7 +68,7 @@ static int convert(const Arguments &args) {
   if (args.has("--target"))
     return report(UsageError{"option '--target' is for portable artifacts: OUT.mlirbc"});
   const char *passToDialect =
-      TREADLE_OR_REPORT(passTo(args.value("--to").value_or("tfg"), args.positional[1]));
+      TREADLE_OR_REPORT(conversionPass(args.value("--to").value_or("tfg"), args.positional[1]));
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
@@ -91,7 +91,7 @@ static int convert(const Arguments &args) {
   }();
   if (!done)
     return report(done.error());
-  tellWhatIsLeft(*graph, std::string(args.positional[0]), std::string(args.positional[1]));
+  noteLostParts(*graph, std::string(args.positional[0]), std::string(args.positional[1]));
   return 0;
 }
 

@@ -35,7 +35,7 @@ int diff(const Arguments &args) {
     if (args.has("--json"))
       all.push_back(jsonOf(difference));
     else
-      print(lineOf(difference) + "\n");
+      print(formatDifference(difference) + "\n");
   if (args.has("--json"))
     printJson(std::move(all));
   return differences.empty() ? 0 : 1;

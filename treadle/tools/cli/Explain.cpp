@@ -1,6 +1,6 @@
 // `treadle explain`: what orders the iterations of each loop, how to free them, and what is
 // compiled.
-#include "treadle/explain/WorthDoing.h"
+#include "treadle/explain/Recommendations.h"
 #include "treadle/graph/ObjectFunctions.h"
 #include "treadle/tools/cli/ExplainCode.h"
 #include "treadle/tools/cli/Progress.h"
@@ -116,7 +116,7 @@ int explain(const Arguments &args) {
     return 0;
   }
   Terminal terminal = Terminal::ofOutput();
-  std::vector<std::string> things = worthDoing(*found);
+  std::vector<std::string> things = recommendationsFor(*found);
   if (!things.empty())
     print(terminal.bold("worth doing") + "\n");
   for (const std::string &thing : things)

@@ -56,7 +56,7 @@ Expected<void> checkFeeds(const Request &request) {
 
 /// Schedules must not depend on anything outside of the graph, so exploration grants no
 /// permissions: marks the advice in the error as meant for runs.
-Error withAdviceForRuns(Error error) {
+Error withPermissionAdvice(Error error) {
   if (size_t advice = error.message.find("; --allow-"); advice != std::string::npos)
     error.message.insert(advice + 2, "'explore' doesn't support it; for 'treadle run' ");
   return error;
@@ -77,7 +77,7 @@ int explore(const Arguments &args) {
                                     args.list("--setup"), limit});
   }();
   if (!found)
-    return report(withAdviceForRuns(found.error()));
+    return report(withPermissionAdvice(found.error()));
   if (!request->signature && !args.has("--fetch") && !args.has("--target"))
     found->notes.push_back(
         str("explored one run that fetches all of the graph's outputs: ",

@@ -17,7 +17,7 @@ namespace treadle::cli {
 namespace {
 
 /// The limit of a request's head; those of browsers have a tenth of that.
-constexpr size_t longestHead = 1 << 16;
+constexpr size_t maxHeadBytes = 1 << 16;
 
 std::string randomToken() {
   std::array<unsigned char, 16> bytes{};
@@ -70,10 +70,10 @@ std::string refusal(std::string_view status, std::string_view why) {
 }
 
 /// Reads up to the empty line; returns nullopt if none arrives in time.
-std::optional<std::string> readHead(int connection) {
+std::optional<std::string> readRequestHead(int connection) {
   std::string head;
   char block[4096];
-  while (head.size() < longestHead && head.find("\r\n\r\n") == head.npos) {
+  while (head.size() < maxHeadBytes && head.find("\r\n\r\n") == head.npos) {
     ssize_t got = read(connection, block, sizeof block);
     if (got < 0 && errno == EINTR)
       continue;
@@ -173,7 +173,7 @@ void PageServer::serve(const std::function<std::string(std::string_view)> &answe
     timeval patience{.tv_sec = 10, .tv_usec = 0};
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::thread([connection, &answer] {
-      if (std::optional<std::string> head = readHead(connection))
+      if (std::optional<std::string> head = readRequestHead(connection))
         writeAll(connection, answer(*head));
       close(connection);
     }).detach();

@@ -1,4 +1,4 @@
-// Which requests are answered and which are refused.
+// Tests of the requests that are answered, and of those that are refused.
 #include "treadle/tools/cli/PageServer.h"
 
 #include <gtest/gtest.h>

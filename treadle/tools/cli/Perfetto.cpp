@@ -2,8 +2,8 @@
 
 #include "treadle/tensor/Wire.h"
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/ExternalPrograms.h"
 #include "treadle/tools/cli/PageServer.h"
-#include "treadle/tools/cli/Programs.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -21,7 +21,7 @@ namespace {
 
 std::string number(uint32_t field, uint64_t value) {
   std::string out;
-  putStatedNumber(out, field, value);
+  putNumberAlways(out, field, value);
   return out;
 }
 

@@ -29,7 +29,7 @@ static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text
   if (equals == text.npos || equals == 0)
     return Unexpected(invalidArgument("--input '", text, "': expected NAME=VALUE, such as x:0=5"));
   std::string name = request.valueName(text.substr(0, equals), true);
-  Wanted wanted{name, DType::Invalid, false, {}};
+  InputType wanted{name, DType::Invalid, false, {}};
   for (const Graph::Value &input : inputs)
     if (input.name == name)
       wanted = {name, input.dtype, input.hasRank, input.dims};
@@ -41,7 +41,7 @@ static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text
 }
 
 /// Replaces `{rank}` by the rank of this process.
-static std::string forThisRank(std::string_view input) {
+static std::string substituteRank(std::string_view input) {
   constexpr std::string_view word = "{rank}";
   std::string text(input);
   for (size_t at; (at = text.find(word)) != text.npos;)
@@ -53,7 +53,7 @@ static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request
   Session::Feeds feeds;
   std::vector<Graph::Value> inputs = request.inputs();
   for (std::string_view given : args.values("--input")) {
-    std::string text = forThisRank(given);
+    std::string text = substituteRank(given);
     auto feed = TREADLE_TRY(parseInput(text, request, inputs, feeds.size()));
     if (std::ranges::any_of(feeds, [&](const auto &other) { return other.first == feed.first; }))
       return Unexpected(
@@ -209,8 +209,8 @@ static Expected<void> openFunction(std::string_view name, Request &request) {
   return {};
 }
 
-static Error hasNoFunctions(std::string_view path,
-                            const std::vector<Graph::Signature> &signatures) {
+static Error noFunctionsError(std::string_view path,
+                              const std::vector<Graph::Signature> &signatures) {
   return invalidArgument("'", path, "' is not a SavedModel, so it has no functions to call; ",
                          signatures.empty()
                              ? "use --fetch"
@@ -221,7 +221,7 @@ static Error hasNoFunctions(std::string_view path,
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
   if (args.has("--function") && !request.graph.isSavedModel())
-    return Unexpected(hasNoFunctions(args.positional[0], request.graph.signatures()));
+    return Unexpected(noFunctionsError(args.positional[0], request.graph.signatures()));
   if (!request.graph.isSavedModel() && request.graph.signatures().empty())
     return asked ? Unexpected(invalidArgument(
                        "'", args.positional[0],
@@ -254,7 +254,7 @@ static Expected<void> addChecked(const std::string &path, treadle::Request &run)
 }
 
 /// Returns the request that passes use.
-static Expected<treadle::Request> askedRun(const Arguments &args) {
+static Expected<treadle::Request> runRequest(const Arguments &args) {
   treadle::Request run{
       .feeds = {}, .fetches = args.list("--fetch"), .targets = args.list("--target")};
   std::ranges::move(args.list("--setup"), std::back_inserter(run.targets));
@@ -269,7 +269,7 @@ static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions
   SandboxOptions options = sandbox::fromSession(of);
   options.passes = args.value("--passes").value_or("");
   if (!options.passes.empty()) {
-    treadle::Request run = TREADLE_TRY(askedRun(args));
+    treadle::Request run = TREADLE_TRY(runRequest(args));
     options.fetches = std::move(run.fetches);
     options.targets = std::move(run.targets);
     options.feeds = std::move(run.feeds);
@@ -303,7 +303,8 @@ static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &
   riegeli::ExpansionLimit limit(static_cast<uint64_t>(request.options.memory));
   request.graph = TREADLE_TRY(openModel(args.positional[0]));
   if (auto passes = args.value("--passes"))
-    request.graph = TREADLE_TRY(runPassesFor(TREADLE_TRY(askedRun(args)), request.graph, *passes));
+    request.graph =
+        TREADLE_TRY(runPassesFor(TREADLE_TRY(runRequest(args)), request.graph, *passes));
   if (use.joinsOthers)
     TREADLE_TRY(join(request));
   return openSignature(args, request);
@@ -374,7 +375,7 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     return fail(ok.error());
   // A session doesn't move the threads of its callers, and this thread is one.
   if (!options->cores.empty())
-    moveThisThreadTo(options->cores);
+    pinThisThread(options->cores);
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
   if (std::optional<UsageError> conflict = findConflict(args))
@@ -417,7 +418,7 @@ std::vector<Graph::Value> Request::inputs() const {
 
 /// Returns the position of a program's argument from its name: `0`, `1`, ..., or `arg0`, `arg1`,
 /// ... Positions count all arguments of the program's text, including tokens, which are never fed.
-static std::optional<size_t> placeOf(std::string_view name) {
+static std::optional<size_t> argumentIndex(std::string_view name) {
   if (name.starts_with("arg"))
     name.remove_prefix(3);
   size_t place = 0;
@@ -428,7 +429,8 @@ static std::optional<size_t> placeOf(std::string_view name) {
 
 /// Whether the name is the short form of a component: `x.splits` for `x.row_splits`, `x.shape` for
 /// `x.dense_shape`.
-static bool isShortFor(std::string_view name, const std::pair<std::string, Graph::Value> &value) {
+static bool isShortNameOf(std::string_view name,
+                          const std::pair<std::string, Graph::Value> &value) {
   size_t component = value.second.composite.size() + 1;
   if (component == 1 || !name.starts_with(value.first.substr(0, component)))
     return false;
@@ -439,8 +441,8 @@ static bool isShortFor(std::string_view name, const std::pair<std::string, Graph
 
 /// Returns the input of a graph without signatures at the position in the name, unless the graph
 /// has a node of that name.
-static std::optional<std::string> inputAtPlace(const Request &request, std::string_view name) {
-  std::optional<size_t> place = placeOf(name);
+static std::optional<std::string> inputAtIndex(const Request &request, std::string_view name) {
+  std::optional<size_t> place = argumentIndex(name);
   if (!place || request.sandbox || request.graph.node(std::string(name)))
     return std::nullopt;
   std::vector<Graph::Value> inputs = request.inputs();
@@ -449,15 +451,15 @@ static std::optional<std::string> inputAtPlace(const Request &request, std::stri
 
 std::string Request::valueName(std::string_view name, bool isInput) const {
   if (!signature)
-    return (isInput ? inputAtPlace(*this, name) : std::nullopt).value_or(withOutput(name));
+    return (isInput ? inputAtIndex(*this, name) : std::nullopt).value_or(withOutput(name));
   const auto &values = isInput ? signature->inputs : signature->outputs;
   auto has = [&](std::string_view key) {
     return std::ranges::any_of(values, [&](const auto &value) { return value.first == key; });
   };
   for (const auto &value : values)
-    if (isShortFor(name, value) && !has(name))
+    if (isShortNameOf(name, value) && !has(name))
       return value.first;
-  std::optional<size_t> place = placeOf(name);
+  std::optional<size_t> place = argumentIndex(name);
   if (!place || has(name))
     return std::string(name);
   std::string inText = str("arg", *place);

@@ -1,9 +1,9 @@
 // `treadle run`: computes tensors of a graph and prints them.
 #include "treadle/collective/World.h"
 #include "treadle/npy/Npz.h"
-#include "treadle/tools/cli/Check.h"
 #include "treadle/tools/cli/Distributed.h"
 #include "treadle/tools/cli/Element.h"
+#include "treadle/tools/cli/ExpectedResults.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Stats.h"
 

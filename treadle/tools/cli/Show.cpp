@@ -1,11 +1,11 @@
 // `treadle show`: the contents of a graph, as text and as JSON.
+#include "treadle/graph/DisplayedFetches.h"
 #include "treadle/graph/ObjectFunctions.h"
-#include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/RequiredPermissions.h"
 #include "treadle/tools/cli/ShowParts.h"
 #include "treadle/tools/cli/Terminal.h"
 #include "treadle/tools/cli/Value.h"
-#include "treadle/tools/cli/Wants.h"
 
 #include <array>
 #include <functional>
@@ -89,7 +89,7 @@ struct Shown {
 
 Expected<Shown> choose(const Arguments &args, const Graph &graph) {
   std::string name(args.value("--signature").value_or(""));
-  auto fetches = TREADLE_TRY(shownFetches(graph, name, args.has("--all")));
+  auto fetches = TREADLE_TRY(displayedFetches(graph, name, args.has("--all")));
   Shown shown{graph.signatures(), {}, summarize(graph)};
   if (name.empty())
     shown.offered = ObjectFunctions::of(graph).functions;
@@ -133,7 +133,7 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
   }
   sections.print("variables", summary.variables, valueText);
   sections.print("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
-  sections.print("requires", wantsText(summary.wants),
+  sections.print("requires", permissionLines(summary.wants),
                  [](const std::string &text) { return text; });
   sections.print("conditionals", summary.conditionals,
                  [](const auto &conditional) { return loopText(conditional, false); });

@@ -1,7 +1,7 @@
 #include "treadle/tools/cli/ShowParts.h"
 
+#include "treadle/graph/DisplayedFetches.h"
 #include "treadle/graph/Scopes.h"
-#include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Terminal.h"
 
@@ -95,7 +95,7 @@ private:
 int showTree(const Arguments &args, const Graph &graph) {
   int64_t depth = TREADLE_OR_REPORT(args.integer("--depth", 2, 1));
   Expected<std::vector<Scope>> bodies =
-      shownFetches(graph, args.value("--signature").value_or(""), args.has("--all"))
+      displayedFetches(graph, args.value("--signature").value_or(""), args.has("--all"))
           .and_then(
               [&](const std::vector<std::string> &fetches) { return scopesOf(graph, fetches); });
   if (!bodies)

@@ -224,14 +224,14 @@ std::string typeText(DType dtype, bool hasRank, Dims dims) {
   return out + "]";
 }
 
-static Error badValue(const Wanted &wanted, std::string_view text, std::string_view problem) {
+static Error valueError(const InputType &wanted, std::string_view text, std::string_view problem) {
   std::string shown(text.substr(0, 60));
   return invalidArgument("input '", wanted.name, "': value '", shown,
                          text.size() > 60 ? "...'" : "'", problem);
 }
 
 /// Returns the contents of the file for `@cat.jpg`, and the string itself for `"@cat.jpg"`.
-static Expected<std::string> stringOf(const Literal &literal, const Wanted &wanted) {
+static Expected<std::string> stringOf(const Literal &literal, const InputType &wanted) {
   if (literal.isQuoted || literal.text.size() < 2 || !literal.text.starts_with('@'))
     return literal.text;
   return readFileBytes(literal.text.substr(1)).map_error([&](Error error) {
@@ -243,17 +243,17 @@ static Expected<std::string> stringOf(const Literal &literal, const Wanted &want
 
 /// Makes a tensor of these literals; a single one fills any shape.
 static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Literal> &literals,
-                                   const Wanted &wanted, std::string_view text) {
+                                   const InputType &wanted, std::string_view text) {
   if (!isPlain(dtype) && dtype != DType::String)
     return Unexpected(
-        badValue(wanted, text, str(": a ", dtypeName(dtype), " cannot be written as text")));
+        valueError(wanted, text, str(": a ", dtypeName(dtype), " cannot be written as text")));
   std::optional<int64_t> count = countElements(dims);
   bool isFill = literals.size() == 1;
   if (!count)
     return Unexpected(
-        badValue(wanted, text, str(": shape ", dimsText(dims), " has too many elements")));
+        valueError(wanted, text, str(": shape ", dimsText(dims), " has too many elements")));
   if (!isFill && static_cast<size_t>(*count) != literals.size())
-    return Unexpected(badValue(
+    return Unexpected(valueError(
         wanted, text,
         str(" has ", literals.size(), " elements, but shape ", dimsText(dims), " needs ", *count)));
   Expected<Tensor> tensor = Tensor::make(dtype, dims);
@@ -262,7 +262,7 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
     if (dtype == DType::String)
       tensor->data<std::string>()[i] = TREADLE_TRY(stringOf(literal, wanted));
     else if (!store(*tensor, i, literal))
-      return Unexpected(badValue(
+      return Unexpected(valueError(
           wanted, text,
           str(": '", literal.text, "' is not a valid ", dtypeName(dtype), ", or is out of range")));
   }
@@ -298,24 +298,24 @@ static std::optional<DType> findDType(std::string_view name) {
   return dtypeFromName(str("ui", name.substr(1)));
 }
 
-static Error unknownDType(const Wanted &wanted, std::string_view text, std::string_view name) {
+static Error unknownDType(const InputType &wanted, std::string_view text, std::string_view name) {
   std::vector<std::string_view> names;
   for (int i = 1; i < numDTypes; ++i)
     names.push_back(dtypeName(static_cast<DType>(i)));
-  return badValue(wanted, text,
-                  str(": '", name, "' is not a valid dtype", didYouMean(name, names),
-                      "; expected f32, i64, u8, i1, c64 and so on, or a name such as float32"));
+  return valueError(wanted, text,
+                    str(": '", name, "' is not a valid dtype", didYouMean(name, names),
+                        "; expected f32, i64, u8, i1, c64 and so on, or a name such as float32"));
 }
 
 /// Returns the dtype of a typed form, or that of the input if the form has none.
-static Expected<DType> dtypeOf(const TypePrefix &prefix, const Wanted &wanted,
+static Expected<DType> dtypeOf(const TypePrefix &prefix, const InputType &wanted,
                                std::string_view text) {
   if (std::optional<DType> dtype = findDType(prefix.dtype))
     return *dtype;
   if (!prefix.dtype.empty())
     return Unexpected(unknownDType(wanted, text, prefix.dtype));
   if (wanted.dtype == DType::Invalid)
-    return Unexpected(badValue(
+    return Unexpected(valueError(
         wanted, text,
         " has no dtype, and the graph doesn't state one; put a dtype before '=': 2x3xf32=0"));
   return wanted.dtype;
@@ -323,7 +323,7 @@ static Expected<DType> dtypeOf(const TypePrefix &prefix, const Wanted &wanted,
 
 /// Parses the part after `=` of a typed form: `1,2,3`, or one value for all elements.
 static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view values,
-                                   const Wanted &wanted, std::string_view text) {
+                                   const InputType &wanted, std::string_view text) {
   DType dtype = TREADLE_TRY(dtypeOf(prefix, wanted, text));
   if (countElements(prefix.dims) == 0 && values.empty())
     return Tensor::make(dtype, prefix.dims);
@@ -331,15 +331,15 @@ static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view va
   NestedParser parser(list);
   std::optional<Nested> nested = parser.parse();
   if (!nested)
-    return Unexpected(badValue(wanted, text, ": " + parser.problem));
+    return Unexpected(valueError(wanted, text, ": " + parser.problem));
   return makeTensor(dtype, prefix.dims, nested->literals, wanted, text);
 }
 
-static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::string &note) {
+static Expected<Tensor> randomTensor(const InputType &wanted, uint64_t seed, std::string &note) {
   if (wanted.dtype == DType::Invalid)
-    return Unexpected(badValue(wanted, "random",
-                               " needs a dtype, and the graph has no "
-                               "placeholder of this name; give a typed value"));
+    return Unexpected(valueError(wanted, "random",
+                                 " needs a dtype, and the graph has no "
+                                 "placeholder of this name; give a typed value"));
   std::vector<int64_t> dims = wanted.dims;
   for (int64_t &dim : dims)
     dim = dim < 0 ? 1 : dim;
@@ -348,7 +348,7 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
                ": using random values of ", typeText(wanted.dtype, true, dims));
   if (!isFloating(wanted.dtype) && !isComplex(wanted.dtype) && !isInteger(wanted.dtype) &&
       wanted.dtype != DType::Bool)
-    return Unexpected(badValue(
+    return Unexpected(valueError(
         wanted, "random",
         str(": random values are not supported for dtype ", dtypeName(wanted.dtype),
             wanted.dtype == DType::String ? "; write \"random\", in quotes, for the string" : "")));
@@ -374,7 +374,7 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
 }
 
 /// Reads `x.npy`, `x.npz` with one array, or `x.npz:member`.
-static Expected<Tensor> readArray(std::string_view path, const Wanted &wanted) {
+static Expected<Tensor> readArray(std::string_view path, const InputType &wanted) {
   constexpr std::string_view archive = ".npz";
   size_t colon = path.rfind(str(archive, ":"));
   if (colon == path.npos && !path.ends_with(archive))
@@ -404,7 +404,7 @@ static bool isArrayFile(std::string_view path) {
   return path.ends_with(".npy") || path.ends_with(".npz") || path.find(".npz:") != path.npos;
 }
 
-Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_t seed,
+Expected<Tensor> parseValue(std::string_view text, const InputType &wanted, uint64_t seed,
                             std::string &note) {
   bool isText = wanted.dtype == DType::String;
   if (text.starts_with('@') && (!isText || isArrayFile(text)))
@@ -423,7 +423,7 @@ Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_
   NestedParser parser(text);
   std::optional<Nested> nested = parser.parse();
   if (!nested)
-    return Unexpected(badValue(wanted, text, ": " + parser.problem));
+    return Unexpected(valueError(wanted, text, ": " + parser.problem));
   DType dtype = wanted.dtype == DType::Invalid ? guessDType(nested->literals) : wanted.dtype;
   return makeTensor(dtype, nested->dims, nested->literals, wanted, text);
 }

@@ -7,7 +7,7 @@
 namespace treadle::cli {
 
 /// The expected type of an input, if the graph states it.
-struct Wanted {
+struct InputType {
   std::string name; // for messages
   DType dtype = DType::Invalid;
   bool hasRank = false;
@@ -17,7 +17,7 @@ struct Wanted {
 /// Parses a value. If neither `wanted` nor the text gives a dtype, integers are int32 and other
 /// numbers float32. `seed` selects the stream of `random`. `note` receives a message if a shape was
 /// assumed.
-Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_t seed,
+Expected<Tensor> parseValue(std::string_view text, const InputType &wanted, uint64_t seed,
                             std::string &note);
 
 /// `float32[?,3]`, `int32[]`, `float32 of any shape`.

@@ -1,9 +1,9 @@
 // `treadle view`: a graph in the browser.
 #include "treadle/View.h"
 #include "treadle/npy/Npy.h"
+#include "treadle/tools/cli/ExternalPrograms.h"
 #include "treadle/tools/cli/PageServer.h"
 #include "treadle/tools/cli/Perfetto.h"
-#include "treadle/tools/cli/Programs.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view stepOptions[] = {"--fetch", "--target", "--setup", "--input"};
 
-bool asksForSteps(const Arguments &args) {
+bool needsSteps(const Arguments &args) {
   return args.has("--steps") ||
          std::ranges::any_of(stepOptions, [&](auto option) { return args.has(option); });
 }
@@ -30,7 +30,7 @@ std::optional<ViewRequest> makeViewRequest(const Arguments &args, std::optional<
   view.title = args.positional[0];
   view.signature = args.value("--signature").value_or("");
   view.all = args.has("--all");
-  if (asksForSteps(args)) {
+  if (needsSteps(args)) {
     std::optional<Request> request = makeRequest(args, {}, status);
     if (!request)
       return std::nullopt;

@@ -93,7 +93,7 @@ private:
     if (op == "Reshape")
       return rewriteReshape(node);
     const OpDef *def = lookupOp(op);
-    if (def && !def->elementwise().empty() && !def->facts().takesConditionOfRows)
+    if (def && !def->elementwise().empty() && !def->facts().allowsRowCondition)
       return rewriteElementwise(node);
     if (def && !def->reduction().empty())
       return rewriteReduction(node);
@@ -183,13 +183,13 @@ private:
   }
 
   /// Sets the dtype of a list operand that now is a constant of this pass.
-  void countInInt32(Node node, StringRef typeKey) {
+  void setInt32Dtype(Node node, StringRef typeKey) {
     if (node.attr(typeKey))
       node->setDiscardableAttr(typeKey, mlir::TypeAttr::get(builder.getI32Type()));
   }
 
   /// Returns the channels-last form of an image; creates a Transpose for `user` if there is none.
-  Value lastOf(Value first, int64_t rank, Node user) {
+  Value channelsLastOf(Value first, int64_t rank, Node user) {
     Value &known = last[first];
     if (!known) {
       Node producer = definingNode(first);
@@ -212,7 +212,7 @@ private:
 
   /// Result `i` of `node` is an image with channels last now. Its users get a Transpose of it until
   /// they are visited.
-  void turnBack(Node node, unsigned i, int64_t rank) {
+  void transposeUsers(Node node, unsigned i, int64_t rank) {
     Value result = node->getResult(i);
     bool isKept = scope.isKept(node); // the Transpose takes its name
     std::string name = isKept ? node.name().str() : fresh(node, "channels_first");
@@ -231,7 +231,7 @@ private:
 
   /// Returns whether a node can be removed once its results are unused: it has no control edges and
   /// isn't kept.
-  bool mayGo(Node node) const {
+  bool isRemovable(Node node) const {
     return node.numControl() == 0 && node.controlResult().use_empty() && !scope.isKept(node);
   }
 
@@ -242,7 +242,7 @@ private:
   }
 
   /// Returns whether the layout of a node's results may change.
-  bool mayTurn(Node node) const { return !scope.isKept(node) || node.numResults() == 1; }
+  bool mayChangeLayout(Node node) const { return !scope.isKept(node) || node.numResults() == 1; }
 
   void setResultType(Node node, unsigned i, int64_t rank) {
     Value result = node->getResult(i);
@@ -255,7 +255,7 @@ private:
   void rewriteImageOp(Node node) {
     const ImageFacts &images = opFacts(node.opType()).images;
     int64_t rank = rankOfChannelsFirst(node);
-    if (!mayTurn(node) || !isWellFormed(node, images))
+    if (!mayChangeLayout(node) || !isWellFormed(node, images))
       return;
     if (images.isOfAnyRank && rankOf(node->getOperand(images.firstInput())) != rank)
       return;
@@ -269,17 +269,17 @@ private:
     Order order = orderToLast(rank);
     for (unsigned i = 0; i < images.endOfInputs(); ++i)
       if (images.takesImage(i))
-        node->setOperand(i, lastOf(node->getOperand(i), rank, node));
+        node->setOperand(i, channelsLastOf(node->getOperand(i), rank, node));
     if (sizes) {
       node->setOperand(images.sizes, integers(permuted(ArrayRef(*sizes), order), node, "sizes"));
-      countInInt32(node, "Tshape");
+      setInt32Dtype(node, "Tshape");
     }
     permuteAttributes(node, order);
     node->setDiscardableAttr("data_format", builder.getStringAttr(rank == 4 ? "NHWC" : "NDHWC"));
-    if (!images.givesImage)
+    if (!images.returnsImage)
       return;
     setResultType(node, 0, rank);
-    turnBack(node, 0, rank);
+    transposeUsers(node, 0, rank);
   }
 
   static bool isWellFormed(Node node, const ImageFacts &images) {
@@ -315,16 +315,16 @@ private:
   }
 
   /// The conversion of an operand of an elementwise op.
-  enum class Way { Refuse, AsIs, Channels, Turn };
+  enum class OperandConversion { Refuse, AsIs, Channels, Turn };
 
-  Way wayOf(Value input, int64_t rank) {
+  OperandConversion conversionOf(Value input, int64_t rank) {
     if (last.contains(input))
-      return Way::Turn;
+      return OperandConversion::Turn;
     Shape shape = shapeOf(input);
     if (rankOf(input) == 0 || (shape.isStatic() && shape.rank <= rank && shape.count() == 1))
-      return Way::AsIs;
+      return OperandConversion::AsIs;
     if (!shape.isKnown() || shape.rank > rank)
-      return Way::Refuse;
+      return OperandConversion::Refuse;
     // [channels, 1, 1] or [1, channels, 1, 1].
     ArrayRef<int64_t> dims = shape.dims;
     bool hasBatch = shape.rank == rank;
@@ -332,9 +332,9 @@ private:
       ArrayRef<int64_t> image = dims.drop_front(hasBatch ? 2 : 1);
       bool isPoint = llvm::all_of(image, [](int64_t dim) { return dim == 1; });
       if (isPoint && (!hasBatch || dims[0] == 1))
-        return Way::Channels;
+        return OperandConversion::Channels;
     }
-    return hasBatch ? Way::Turn : Way::Refuse;
+    return hasBatch ? OperandConversion::Turn : OperandConversion::Refuse;
   }
 
   /// Returns the number of elements, with 1 for unknown dimensions: unknown dimensions of operands
@@ -344,12 +344,12 @@ private:
     return shape.isKnown() ? shape.count() : unknown;
   }
 
-  bool isWorthIt(Node node, ArrayRef<Way> ways) {
+  bool isWorthIt(Node node, ArrayRef<OperandConversion> conversions) {
     int64_t moved = 0, largest = 0;
-    for (auto [input, way] : llvm::zip(node.data(), ways)) {
-      if (way == Way::Turn && !last.contains(input))
+    for (auto [input, way] : llvm::zip(node.data(), conversions)) {
+      if (way == OperandConversion::Turn && !last.contains(input))
         moved += sizeOf(shapeOf(input));
-      else if (way == Way::Turn)
+      else if (way == OperandConversion::Turn)
         largest = std::max(largest, sizeOf(shapeOf(input)));
     }
     return moved <= largest;
@@ -357,22 +357,22 @@ private:
 
   void rewriteElementwise(Node node) {
     int64_t rank = commonRank(node.data());
-    if (!rank || node.numResults() != 1 || !mayTurn(node))
+    if (!rank || node.numResults() != 1 || !mayChangeLayout(node))
       return;
-    SmallVector<Way> ways;
+    SmallVector<OperandConversion> conversions;
     for (Value input : node.data())
-      ways.push_back(wayOf(input, rank));
-    if (llvm::is_contained(ways, Way::Refuse) || !isWorthIt(node, ways))
+      conversions.push_back(conversionOf(input, rank));
+    if (llvm::is_contained(conversions, OperandConversion::Refuse) || !isWorthIt(node, conversions))
       return;
-    for (auto [i, way] : llvm::enumerate(ways)) {
+    for (auto [i, way] : llvm::enumerate(conversions)) {
       Value input = node->getOperand(i);
-      if (way == Way::Turn)
-        node->setOperand(i, lastOf(input, rank, node));
-      else if (way == Way::Channels)
+      if (way == OperandConversion::Turn)
+        node->setOperand(i, channelsLastOf(input, rank, node));
+      else if (way == OperandConversion::Channels)
         node->setOperand(i, channelsOf(input, node));
     }
     setResultType(node, 0, rank);
-    turnBack(node, 0, rank);
+    transposeUsers(node, 0, rank);
   }
 
   /// Returns a vector with one number for each channel.
@@ -435,7 +435,7 @@ private:
 
   void rewriteReduction(Node node) {
     int64_t rank = commonRank(node.data().take_front());
-    if (!rank || node.numData() != 2 || !mayTurn(node))
+    if (!rank || node.numData() != 2 || !mayChangeLayout(node))
       return;
     auto axes = axesOf(node->getOperand(1), rank);
     auto keepsDims = node.attr<BoolAttr>("keep_dims");
@@ -450,37 +450,37 @@ private:
     if (!keeps && hasImage && !isReduced(1))
       return;
     node->setOperand(1, axesLike(node->getOperand(1), movedAxes(*axes, rank), node));
-    countInInt32(node, "Tidx");
+    setInt32Dtype(node, "Tidx");
     node->setOperand(0, last[node->getOperand(0)]);
     if (!keeps)
       return;
     setResultType(node, 0, rank);
-    turnBack(node, 0, rank);
+    transposeUsers(node, 0, rank);
   }
 
   void rewriteConcat(Node node) {
     ValueRange parts = node.data().drop_back();
     int64_t rank = commonRank(parts);
-    if (!rank || !mayTurn(node) || parts.empty())
+    if (!rank || !mayChangeLayout(node) || parts.empty())
       return;
     auto axes = axesOf(node.data().back(), rank);
-    SmallVector<Way> ways(parts.size(), Way::Turn);
-    if (!axes || axes->size() != 1 || !isWorthIt(node, ways))
+    SmallVector<OperandConversion> conversions(parts.size(), OperandConversion::Turn);
+    if (!axes || axes->size() != 1 || !isWorthIt(node, conversions))
       return;
     for (unsigned i = 0; i < parts.size(); ++i)
       if (rankOf(node->getOperand(i)) != rank)
         return;
     for (unsigned i = 0, n = parts.size(); i < n; ++i)
-      node->setOperand(i, lastOf(node->getOperand(i), rank, node));
+      node->setOperand(i, channelsLastOf(node->getOperand(i), rank, node));
     unsigned at = node.numData() - 1;
     node->setOperand(at, axesLike(node->getOperand(at), movedAxes(*axes, rank), node));
-    countInInt32(node, "Tidx");
+    setInt32Dtype(node, "Tidx");
     setResultType(node, 0, rank);
-    turnBack(node, 0, rank);
+    transposeUsers(node, 0, rank);
   }
 
   /// Converts a constant list with a number (or a pair) for each dimension.
-  std::optional<Value> turnedList(Node node, unsigned operand, int64_t rank, bool isPairs) {
+  std::optional<Value> permutedList(Node node, unsigned operand, int64_t rank, bool isPairs) {
     Value value = node->getOperand(operand);
     auto list = scope.constants.integersOf(value);
     int64_t each = isPairs ? 2 : 1;
@@ -502,32 +502,32 @@ private:
   void follow(Node node, int64_t rank) {
     node->setOperand(0, last[node->getOperand(0)]);
     setResultType(node, 0, rank);
-    turnBack(node, 0, rank);
+    transposeUsers(node, 0, rank);
   }
 
   void rewritePad(Node node) {
     int64_t rank = commonRank(node.data().take_front());
-    if (!rank || node.numData() < 2 || !mayTurn(node))
+    if (!rank || node.numData() < 2 || !mayChangeLayout(node))
       return;
-    std::optional<Value> pairs = turnedList(node, 1, rank, /*isPairs=*/true);
+    std::optional<Value> pairs = permutedList(node, 1, rank, /*isPairs=*/true);
     if (!pairs)
       return;
     node->setOperand(1, *pairs);
-    countInInt32(node, "Tpaddings");
+    setInt32Dtype(node, "Tpaddings");
     follow(node, rank);
   }
 
   void rewriteSlice(Node node) {
     int64_t rank = commonRank(node.data().take_front());
-    if (!rank || node.numData() != 3 || !mayTurn(node))
+    if (!rank || node.numData() != 3 || !mayChangeLayout(node))
       return;
-    std::optional<Value> begin = turnedList(node, 1, rank, false);
-    std::optional<Value> size = begin ? turnedList(node, 2, rank, false) : std::nullopt;
+    std::optional<Value> begin = permutedList(node, 1, rank, false);
+    std::optional<Value> size = begin ? permutedList(node, 2, rank, false) : std::nullopt;
     if (!size)
       return;
     node->setOperand(1, *begin);
     node->setOperand(2, *size);
-    countInInt32(node, "Index");
+    setInt32Dtype(node, "Index");
     follow(node, rank);
   }
 
@@ -542,7 +542,7 @@ private:
     node->setOperand(1, last[node->getOperand(1)]);
     for (unsigned i = 0; i < node.numResults(); ++i) {
       setResultType(node, i, rank);
-      turnBack(node, i, rank);
+      transposeUsers(node, i, rank);
     }
   }
 
@@ -559,14 +559,14 @@ private:
     if (turned && ranks[image] == rank) {
       SmallVector<int64_t> whole = permuted(ArrayRef<int64_t>(orderToFirst(rank)), *order);
       bool isSame = llvm::equal(whole, llvm::seq<int64_t>(0, rank));
-      if (isSame && mayGo(node)) {
+      if (isSame && isRemovable(node)) {
         node->getResult(0).replaceAllUsesWith(turned);
         erase(node);
         return;
       }
       node->setOperand(0, turned);
       node->setOperand(1, integers(whole, node, "order"));
-      countInInt32(node, "Tperm");
+      setInt32Dtype(node, "Tperm");
       return;
     }
     // An existing Transpose serves like one that this pass creates.
@@ -631,16 +631,16 @@ private:
   /// channels] with a Reshape of the channels-last image, which has that order of elements.
   void flatten(Node node, Value image) {
     Shape from = shapeOf(image), to = shapeOf(node->getResult(0));
-    Node turn = mayGo(node) ? swapAfter(node) : Node();
+    Node turn = isRemovable(node) ? swapAfter(node) : Node();
     if (!turn || !from.isKnown() || !to.isStatic() || to.rank != 3 || from.rank != ranks[image] ||
         from.dims[1] != to.dims[1] || from.dims[0] != to.dims[0])
       return;
-    reshapeAs(turn, last[image], {to.dims[0], to.dims[2], to.dims[1]});
+    replaceWithReshape(turn, last[image], {to.dims[0], to.dims[2], to.dims[1]});
     erase(node);
   }
 
   /// Replaces a Transpose with a Reshape of `value`.
-  void reshapeAs(Node turn, Value value, ArrayRef<int64_t> dims) {
+  void replaceWithReshape(Node turn, Value value, ArrayRef<int64_t> dims) {
     Value list = integers(dims, turn, "shape");
     builder.setInsertionPoint(turn.getOperation());
     Node reshape = NodeBuilder(builder, "Reshape")
@@ -664,7 +664,8 @@ private:
   void unflatten(Node node) {
     Node turn = scope.producer(node->getOperand(0), "Transpose");
     Shape to = shapeOf(node->getResult(0));
-    if (!turn || turn.numData() != 2 || !to.isStatic() || !isImageRank(to.rank) || !mayTurn(node))
+    if (!turn || turn.numData() != 2 || !to.isStatic() || !isImageRank(to.rank) ||
+        !mayChangeLayout(node))
       return;
     auto order = scope.constants.integersOf(turn->getOperand(1));
     Shape from = shapeOf(turn->getResult(0));
@@ -674,9 +675,9 @@ private:
     node->setOperand(0, turn->getOperand(0));
     SmallVector<int64_t> dims = permuted(ArrayRef(to.dims), orderToLast(to.rank));
     node->setOperand(1, integers(dims, node, "shape"));
-    countInInt32(node, "Tshape");
+    setInt32Dtype(node, "Tshape");
     setResultType(node, 0, to.rank);
-    turnBack(node, 0, to.rank);
+    transposeUsers(node, 0, to.rank);
   }
 
   const FusionScope &scope;
@@ -696,7 +697,7 @@ private:
 bool hasChannelsFirst(Node node) { return rankOfChannelsFirst(node) > 0; }
 
 // In a body with v1 control flow, new nodes wouldn't be in the right frames.
-void putChannelsLast(const FusionScope &scope) {
+void convertToChannelsLast(const FusionScope &scope) {
   if (!mayBeDead(scope.body))
     ChannelsLast(scope).run();
 }
@@ -714,7 +715,7 @@ struct ChannelsLast : impl::ChannelsLastBase<ChannelsLast> {
       if (llvm::any_of(scope.body, [](Operation &op) {
             return tfg::Node::isNode(&op) && tfg::hasChannelsFirst(tfg::Node(&op));
           }))
-        tfg::putChannelsLast(scope);
+        tfg::convertToChannelsLast(scope);
     });
   }
 };

@@ -9,7 +9,7 @@ namespace treadle::tfg {
 /// channels-last layout. The nodes between them are converted too, so that a Transpose is needed
 /// only where images enter, where they leave, and before ops that depend on the order of
 /// dimensions. Kept nodes have the same results under the same names. Values don't change.
-void putChannelsLast(const FusionScope &scope);
+void convertToChannelsLast(const FusionScope &scope);
 
 /// Returns whether the data format of a node has the channels first.
 bool hasChannelsFirst(Node node);

@@ -129,8 +129,8 @@ Node reshape(Simplifier &simplifier, Node node) {
   auto dims = simplifier.constants.integersOf(node->getOperand(1));
   Tensor constant = simplifier.constants.valueOf(node->getOperand(1));
   // The op itself rejects more dimensions than tensors can have.
-  constexpr size_t mostDimensions = 64;
-  if (!type || !dims || constant.rank() != 1 || dims->size() > mostDimensions ||
+  constexpr size_t maxDimensions = 64;
+  if (!type || !dims || constant.rank() != 1 || dims->size() > maxDimensions ||
       static_cast<int64_t>(dims->size()) != type.getRank())
     return {};
   // All dimensions are equal, except one that follows from the others.

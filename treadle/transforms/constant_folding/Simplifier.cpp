@@ -70,14 +70,14 @@ std::optional<SmallVector<Value>> Simplifier::tokensWithout(Node node, ValueRang
 }
 
 /// Copies the attributes that describe the node rather than its op.
-static void keepMarks(Node from, Node to) {
+static void copyNodeAttributes(Node from, Node to) {
   for (NamedAttribute attr : from.attrs())
     if (attr.getName().strref().starts_with("_") && !from.isKeyword(attr.getName()))
       to->setDiscardableAttr(attr.getName(), attr.getValue());
 }
 
 Node Simplifier::replace(Node node, Node replacement) {
-  keepMarks(node, replacement);
+  copyNodeAttributes(node, replacement);
   constants.forget(node);
   node->replaceAllUsesWith(replacement.getOperation());
   node->erase();

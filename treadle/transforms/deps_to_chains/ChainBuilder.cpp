@@ -15,7 +15,7 @@ namespace {
 class Builder {
 public:
   Builder(ModuleOp module, MutableArrayRef<LoopOrder> loops)
-      : module(module), symbols(module), uses(countFunctionNames(module)) {
+      : module(module), symbols(module), uses(countFunctionReferences(module)) {
     for (LoopOrder &order : loops)
       in[order.loop.node->getBlock()].push_back(&order);
   }
@@ -26,22 +26,24 @@ public:
 private:
   // A function that only this loop calls: the original or a copy, with the mapping from original to
   // copied nodes.
-  struct Own {
+  struct OwnedFunction {
     FuncOp function;
     IRMapping copies;
     bool isCopy = false;
   };
 
   void buildInside(FuncOp function);
-  Own makeOwn(FuncOp function);
-  Node find(Node planned, const Own &own) const;
-  SmallVector<Value> tokensOf(ArrayRef<Node> nodes, const Own &own) const;
-  void addMissing(const LoopOrder &order, const Own &condition, const Own &body);
-  void addChain(const LoopChain &chain, Own &condition, Own &body);
-  void chainThrough(unsigned variable, const LoopChain &chain, Own &body);
-  void holdPredicate(const LoopOrder &order, Own &condition);
-  void removeBarriers(const LoopOrder &order, Own &body);
-  void replaceLoop(const LoopOrder &order, const Own &condition, const Own &body);
+  OwnedFunction takeOwnership(FuncOp function);
+  Node find(Node planned, const OwnedFunction &own) const;
+  SmallVector<Value> tokensOf(ArrayRef<Node> nodes, const OwnedFunction &own) const;
+  void addMissing(const LoopOrder &order, const OwnedFunction &condition,
+                  const OwnedFunction &body);
+  void addChain(const LoopChain &chain, OwnedFunction &condition, OwnedFunction &body);
+  void chainThrough(unsigned variable, const LoopChain &chain, OwnedFunction &body);
+  void holdPredicate(const LoopOrder &order, OwnedFunction &condition);
+  void removeBarriers(const LoopOrder &order, OwnedFunction &body);
+  void replaceLoop(const LoopOrder &order, const OwnedFunction &condition,
+                   const OwnedFunction &body);
   Value initialValue(Node loop);
   NameScope &namesOf(Block &block);
 
@@ -62,8 +64,8 @@ NameScope &Builder::namesOf(Block &block) {
   return *scope;
 }
 
-Builder::Own Builder::makeOwn(FuncOp function) {
-  Own own{function, {}, false};
+Builder::OwnedFunction Builder::takeOwnership(FuncOp function) {
+  OwnedFunction own{function, {}, false};
   unsigned &count = uses[function.getName()];
   if (count <= 1)
     return own;
@@ -78,7 +80,7 @@ Builder::Own Builder::makeOwn(FuncOp function) {
 }
 
 /// Returns the current counterpart of a node of the plan.
-Node Builder::find(Node planned, const Own &own) const {
+Node Builder::find(Node planned, const OwnedFunction &own) const {
   // A new loop may be allocated at the address of an erased one, so this doesn't look up
   // repeatedly.
   Operation *op = planned.getOperation();
@@ -87,15 +89,16 @@ Node Builder::find(Node planned, const Own &own) const {
   return own.isCopy ? own.copies.lookup(op) : op;
 }
 
-SmallVector<Value> Builder::tokensOf(ArrayRef<Node> nodes, const Own &own) const {
+SmallVector<Value> Builder::tokensOf(ArrayRef<Node> nodes, const OwnedFunction &own) const {
   SmallVector<Value> tokens;
   for (Node node : nodes)
     tokens.push_back(find(node, own).controlResult());
   return tokens;
 }
 
-void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own &body) {
-  auto add = [&](ArrayRef<OrderEdge> edges, const Own &own) {
+void Builder::addMissing(const LoopOrder &order, const OwnedFunction &condition,
+                         const OwnedFunction &body) {
+  auto add = [&](ArrayRef<OrderEdge> edges, const OwnedFunction &own) {
     for (OrderEdge edge : edges)
       addControl(find(edge.to, own), find(edge.from, own).controlResult());
   };
@@ -104,14 +107,14 @@ void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own
 }
 
 /// Passes the resource's handle on only after all nodes that the chain's next value depends on.
-void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body) {
+void Builder::chainThrough(unsigned variable, const LoopChain &chain, OwnedFunction &body) {
   ReturnOp end = body.function.getReturn();
   Value handle = end->getOperand(variable);
   for (Node node = definingNode(handle); node && node.numControl() == 0;
        node = definingNode(handle))
     handle = node->getOperand(0);
   OpBuilder builder(end);
-  Node next = handOn(builder, handle)
+  Node next = forwardValues(builder, handle)
                   .name(namesOf(body.function.getEntry())
                             .unique((body.function.getDataArgumentName(variable) + "/next").str()))
                   .control(tokensOf(chain.last, body))
@@ -119,12 +122,12 @@ void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body)
   end->setOperand(variable, next.results()[0]);
 }
 
-void Builder::addChain(const LoopChain &chain, Own &condition, Own &body) {
+void Builder::addChain(const LoopChain &chain, OwnedFunction &condition, OwnedFunction &body) {
   if (chain.variable)
     return chainThrough(*chain.variable, chain, body);
   ++numNew;
   Type type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
-  auto append = [&](Own &own, ArrayRef<Node> waiting) {
+  auto append = [&](OwnedFunction &own, ArrayRef<Node> waiting) {
     std::string name = namesOf(own.function.getEntry()).unique("chain");
     BlockArgument value = appendArgument(own.function, name, type);
     for (Node node : waiting)
@@ -135,20 +138,20 @@ void Builder::addChain(const LoopChain &chain, Own &condition, Own &body) {
   BlockArgument value = append(body, chain.inBody);
   OpBuilder builder(body.function.getReturn());
   std::string name = body.function.getDataArgumentName(value.getArgNumber() / 2).str();
-  Node next = handOn(builder, Value(value))
+  Node next = forwardValues(builder, Value(value))
                   .name(namesOf(body.function.getEntry()).unique(name + "/next"))
                   .control(tokensOf(chain.last, body))
                   .build();
   appendResult(body.function, name + "_next", next.results()[0]);
 }
 
-void Builder::holdPredicate(const LoopOrder &order, Own &condition) {
+void Builder::holdPredicate(const LoopOrder &order, OwnedFunction &condition) {
   if (order.beforePredicate.empty())
     return;
   ReturnOp end = condition.function.getReturn();
   Value predicate = end->getOperand(0);
   OpBuilder builder(end);
-  Node held = handOn(builder, predicate)
+  Node held = forwardValues(builder, predicate)
                   .name(namesOf(condition.function.getEntry()).unique("predicate"))
                   .control(tokensOf(order.beforePredicate, condition))
                   .build();
@@ -157,7 +160,7 @@ void Builder::holdPredicate(const LoopOrder &order, Own &condition) {
 
 /// Removes the dependencies that only delay the next iteration until the end of this one, including
 /// the body's control results.
-void Builder::removeBarriers(const LoopOrder &order, Own &body) {
+void Builder::removeBarriers(const LoopOrder &order, OwnedFunction &body) {
   ReturnOp end = body.function.getReturn();
   SmallVector<Value> data(end.getData());
   OpBuilder builder(end);
@@ -194,7 +197,8 @@ Value Builder::initialValue(Node loop) {
       .results()[0];
 }
 
-void Builder::replaceLoop(const LoopOrder &order, const Own &condition, const Own &body) {
+void Builder::replaceLoop(const LoopOrder &order, const OwnedFunction &condition,
+                          const OwnedFunction &body) {
   Node loop = find(order.loop.node, {});
   MLIRContext *context = module.getContext();
   auto setFunction = [&](StringRef key, FuncOp function) {
@@ -226,7 +230,8 @@ void Builder::build(LoopOrder &order) {
     buildInside(function);
   numNew = 0;
   ++numChanged;
-  Own condition = makeOwn(order.loop.functions[0]), body = makeOwn(order.loop.functions[1]);
+  OwnedFunction condition = takeOwnership(order.loop.functions[0]),
+                body = takeOwnership(order.loop.functions[1]);
   addMissing(order, condition, body);
   holdPredicate(order, condition);
   removeBarriers(order, body);

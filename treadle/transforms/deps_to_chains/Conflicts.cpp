@@ -69,7 +69,7 @@ private:
       groups.push_back(group);
       return;
     }
-    for (Part part : {Part::In, Part::Out}) {
+    for (ResourceEnd part : {ResourceEnd::In, ResourceEnd::Out}) {
       group.part = part;
       groups.push_back(group);
     }

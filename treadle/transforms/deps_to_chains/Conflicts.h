@@ -20,7 +20,7 @@ struct LoopAccesses {
 /// The resources that share a chain.
 struct ResourceGroup {
   llvm::SmallVector<ResourceId, 2> ids; // sorted
-  Part part = Part::Whole;
+  ResourceEnd part = ResourceEnd::Whole;
   /// Whether any two accesses conflict if one of them is a write.
   bool isTotal = true;
 

@@ -41,7 +41,7 @@ static ChainedLoops addChains(ModuleOp module, LoopOverlap mode, bool onlyGainin
   ChainedLoops counts;
   EffectAnalysis effects(module);
   std::vector<LoopOrder> loops = planLoops(module, effects, mode);
-  WaitingNodes waiting(module);
+  BlockingNodes waiting(module);
   for (const LoopOrder &order : loops)
     if (!order.obstacle.empty()) {
       ++counts.kept;

@@ -12,9 +12,9 @@ FunctionLookup lookupIn(ModuleOp module) {
   return [functions = functionsOf(module)](StringRef name) { return functions.lookup(name); };
 }
 
-WaitingNodes::WaitingNodes(ModuleOp module, Kind kind) : WaitingNodes(lookupIn(module), kind) {}
+BlockingNodes::BlockingNodes(ModuleOp module, Kind kind) : BlockingNodes(lookupIn(module), kind) {}
 
-bool WaitingNodes::waits(Node node) {
+bool BlockingNodes::waits(Node node) {
   StringRef op = node.opType();
   const OpDef *def = lookupOp(op);
   if (kind == ForOthers)
@@ -26,7 +26,7 @@ bool WaitingNodes::waits(Node node) {
   return (!def && !function(op)) || waitsInside(node);
 }
 
-bool WaitingNodes::waitsInside(Node node) {
+bool BlockingNodes::waitsInside(Node node) {
   bool found = false;
   auto look = [&](StringRef name) {
     FuncOp callee = function(name);
@@ -51,7 +51,7 @@ namespace {
 /// Simulates the loop: each node finishes as soon as its inputs and its own cost allow.
 class Schedule {
 public:
-  Schedule(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting)
+  Schedule(const LoopOrder &order, const EffectAnalysis &effects, BlockingNodes &waiting)
       : order(order), effects(effects), waiting(waiting), condition(order.loop.functions[0]),
         body(order.loop.functions[1]) {
     for (const auto *edges : {&order.missing, &order.missingInCondition})
@@ -149,7 +149,7 @@ private:
 
   const LoopOrder &order;
   const EffectAnalysis &effects;
-  WaitingNodes &waiting;
+  BlockingNodes &waiting;
   FuncOp condition, body;
   std::vector<std::vector<Operation *>> nodes;
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> waitsFor;
@@ -161,7 +161,7 @@ private:
 
 } // namespace
 
-LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting) {
+LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, BlockingNodes &waiting) {
   return Schedule(order, effects, waiting).run();
 }
 

@@ -16,11 +16,11 @@ FunctionLookup lookupIn(mlir::ModuleOp module);
 /// could run: those with #tfg.op_traits that say so, blocking ops, Python, unknown ops, and calls
 /// of functions with such nodes. With `ForOthers`, only blocking ops, which exchange values with
 /// other processes or runs.
-class WaitingNodes {
+class BlockingNodes {
 public:
   enum Kind : uint8_t { ForAnything, ForOthers };
-  explicit WaitingNodes(mlir::ModuleOp module, Kind kind = ForAnything);
-  WaitingNodes(FunctionLookup function, Kind kind) : function(std::move(function)), kind(kind) {}
+  explicit BlockingNodes(mlir::ModuleOp module, Kind kind = ForAnything);
+  BlockingNodes(FunctionLookup function, Kind kind) : function(std::move(function)), kind(kind) {}
   bool waits(Node node);
 
 private:
@@ -39,6 +39,6 @@ struct LoopTimes {
 };
 
 /// Estimates the times of a loop without an obstacle, with its planned chains.
-LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting);
+LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, BlockingNodes &waiting);
 
 } // namespace treadle::tfg

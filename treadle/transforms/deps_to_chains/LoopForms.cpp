@@ -31,7 +31,7 @@ bool isWhile(Node node) { return carriesArguments(opKind(node.opType())); }
 /// Runs a pass; if it fails, discards its diagnostics and returns false.
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  OwnDiagnostics silent(module.getContext(), [](Diagnostic &) {});
+  ThreadDiagnostics silent(module.getContext(), [](Diagnostic &) {});
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.addPass(std::move(pass));
   if (failed(passes.run(*copy)))

@@ -184,7 +184,7 @@ std::optional<unsigned> Planner::ownVariable(const ResourceGroup &group,
     unsigned variable = argument.getArgNumber() / 2;
     ArrayRef<ResourceId> handles = effects.handles(loop.node.results()[variable]);
     BlockArgument inCondition = condition.getDataArgument(variable);
-    if (handles == ArrayRef(group.ids) && handsOn(body, variable) &&
+    if (handles == ArrayRef(group.ids) && isPassedThrough(body, variable) &&
         llvm::all_of(accesses.nodesOfBody(), [&](Node node) { return uses(node, argument); }) &&
         llvm::all_of(accesses.nodesOfCondition(),
                      [&](Node node) { return uses(node, inCondition); }))
@@ -238,7 +238,7 @@ void Planner::findBarriers() {
 
 } // namespace
 
-bool handsOn(FuncOp body, unsigned variable) {
+bool isPassedThrough(FuncOp body, unsigned variable) {
   Value value = body.getReturn().getData()[variable];
   for (Node node = definingNode(value); node && node.opType() == "Identity";
        node = definingNode(value))

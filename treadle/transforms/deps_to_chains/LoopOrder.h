@@ -15,7 +15,7 @@ struct LoopResource {
   /// The sorted resource ids in EffectAnalysis, as the loop's node accesses them.
   llvm::SmallVector<unsigned, 2> ids;
   /// The part of the resource, such as one end of a queue.
-  Part part = Part::Whole;
+  ResourceEnd part = ResourceEnd::Whole;
   struct Access {
     Node node;
     bool writes, isInCondition;
@@ -65,7 +65,7 @@ struct LoopOrder {
 
 /// Returns whether a loop's body returns the variable unchanged, directly or through Identity
 /// nodes.
-bool handsOn(FuncOp body, unsigned variable);
+bool isPassedThrough(FuncOp body, unsigned variable);
 
 /// Plans the While loops of a module, including those in functions.
 std::vector<LoopOrder> planLoops(mlir::ModuleOp module, const EffectAnalysis &effects,

@@ -139,7 +139,7 @@ private:
 
   void findHeld(FuncOp body, const BodyEdges &edges) {
     for (auto [variable, value] : llvm::enumerate(body.getReturn().getData()))
-      if (Operation *from = value.getDefiningOp(); from && handsOn(body, variable))
+      if (Operation *from = value.getDefiningOp(); from && isPassedThrough(body, variable))
         heldBy[from] |= bit(variable);
     for (Operation *op : llvm::reverse(edges.nodes))
       if (Mask mask = barriers.contains(op) ? Mask(0) : heldBy.lookup(op))

@@ -64,7 +64,7 @@ Expected<EntryConvention> ProgramNode::convention() const {
   EntryConvention convention;
   bool isChecked = !llvm::is_contained(strings("disabled_checks"), "platform");
   if (number >= firstWithPlatforms)
-    convention.platform = TREADLE_TRY(placeOfCpu(strings("platforms"), isChecked));
+    convention.platform = TREADLE_TRY(cpuPlatformIndex(strings("platforms"), isChecked));
   for (const std::string &spec : strings("dim_args_spec")) {
     auto [argument, dim] = StringRef(spec).split('.');
     std::pair<uint64_t, uint64_t> size;
@@ -107,7 +107,7 @@ private:
   LogicalResult nameCallees(ModuleOp program, const ProgramNode &node);
   static Expected<void> checkCall(Node node, FuncOp function);
   void call(Node node, FuncOp function);
-  Value ensured(OpBuilder &builder, Node node, Value value, Type wanted);
+  Value checkedShape(OpBuilder &builder, Node node, Value value, Type wanted);
 
   ModuleOp module;
   FunctionMap functions;
@@ -195,7 +195,7 @@ LogicalResult Expander::nameCallees(ModuleOp program, const ProgramNode &node) {
 }
 
 /// Appends a copy of a function of another context to the module.
-static Expected<FuncOp> broughtInto(ModuleOp module, FuncOp function) {
+static Expected<FuncOp> importedInto(ModuleOp module, FuncOp function) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   if (failed(writeBytecodeToFile(function, stream)) ||
@@ -229,7 +229,7 @@ Expected<FuncOp> Expander::import(Node node) {
   if (entry.empty())
     return Unexpected(invalidArgument("it is not a StableHLO module"));
   for (FuncOp foreign : program->getOps<FuncOp>()) {
-    FuncOp made = TREADLE_TRY(broughtInto(module, foreign));
+    FuncOp made = TREADLE_TRY(importedInto(module, foreign));
     functions[made.getName()] = made;
     taken.push_back(made.getName().str());
   }
@@ -259,7 +259,7 @@ Expected<void> Expander::checkCall(Node node, FuncOp function) {
 }
 
 /// Checks that a value has the shape that the module is specialized for.
-Value Expander::ensured(OpBuilder &builder, Node node, Value value, Type wanted) {
+Value Expander::checkedShape(OpBuilder &builder, Node node, Value value, Type wanted) {
   auto from = dyn_cast<RankedTensorType>(value.getType()), to = dyn_cast<RankedTensorType>(wanted);
   bool isSure = !to || (from && from.getRank() == to.getRank() &&
                         llvm::all_of(llvm::zip(from.getShape(), to.getShape()), [](auto sizes) {
@@ -288,7 +288,7 @@ void Expander::call(Node node, FuncOp function) {
   SmallVector<Attribute> in, out;
   for (auto [i, input] : llvm::enumerate(node.data())) {
     Type wanted = function.getDataArgument(static_cast<unsigned>(i)).getType();
-    inputs.push_back(ensured(builder, node, input, wanted));
+    inputs.push_back(checkedShape(builder, node, input, wanted));
     in.push_back(dtypeAttr(input.getType()));
   }
   SmallVector<Type> types(node.results().getTypes());

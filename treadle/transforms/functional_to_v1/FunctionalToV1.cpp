@@ -78,13 +78,13 @@ struct FunctionalToV1 : impl::FunctionalToV1Base<FunctionalToV1> {
     };
     if (!dissolving)
       return tfg::forEachBody(getOperation(), lowerIn);
-    llvm::for_each(dissolvingBodies(functions), [&](Block *body) { lowerIn(*body); });
+    llvm::for_each(bodiesToLower(functions), [&](Block *body) { lowerIn(*body); });
   }
 
 private:
   /// Returns the graph's body, and the bodies of functions that nodes with TensorFlow's weaker
   /// dependencies inline into it.
-  std::vector<Block *> dissolvingBodies(SymbolTable &functions) {
+  std::vector<Block *> bodiesToLower(SymbolTable &functions) {
     llvm::SetVector<Block *, std::vector<Block *>> bodies;
     for (tfg::GraphOp graph : getOperation().getOps<tfg::GraphOp>())
       bodies.insert(&graph.getNodes().front());

@@ -9,7 +9,7 @@ namespace treadle::tfg {
 
 Node Lowering::switchFor(Value value, Value selector, unsigned count, const Twine &suffix,
                          std::optional<unsigned> input) {
-  bool isIf = choosesByTruth(opKind(node.opType()));
+  bool isIf = hasBoolSelector(opKind(node.opType()));
   NodeBuilder built = make(isIf ? "Switch" : "_SwitchN", suffix, value);
   if (!isIf)
     built.attr("num_outs", builder.getI64IntegerAttr(count));
@@ -52,8 +52,8 @@ void Lowering::lowerIf() {
   Value selector = node.data()[0];
   if (std::string why = conditionObstacle(selector.getType()); !why.empty())
     return stays(why);
-  lowerBranches(truthOf(selector), {node.attr<tf_type::FuncAttr>("else_branch"),
-                                    node.attr<tf_type::FuncAttr>("then_branch")});
+  lowerBranches(toBool(selector), {node.attr<tf_type::FuncAttr>("else_branch"),
+                                   node.attr<tf_type::FuncAttr>("then_branch")});
 }
 
 void Lowering::lowerCase() {

@@ -125,8 +125,8 @@ SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body, Fra
       expansion.map(condition.getDataArgument(index), value, controlTokenOf(value));
     expansion.run(condition, controlTokenOf(current.back()));
     llvm::append_range(copies, expansion.copies);
-    return truthOf(held(expansion(condition.getReturn().getData()[0]), "predicate",
-                        tokensOf(condition, expansion)));
+    return toBool(held(expansion(condition.getReturn().getData()[0]), "predicate",
+                       tokensOf(condition, expansion)));
   };
   auto expandBody = [&](Values current) {
     Expansion expansion(builder, node, names, options.ownNames ? "" : name + "/body");

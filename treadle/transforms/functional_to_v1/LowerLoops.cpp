@@ -73,7 +73,7 @@ SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange to
 }
 
 /// Returns whether the body returns a loop variable unchanged.
-bool Lowering::passesOn(tf_type::FuncAttr callee, unsigned index) {
+bool Lowering::returnsUnchanged(tf_type::FuncAttr callee, unsigned index) {
   auto body = functions.lookup<FuncOp>(callee.getName().getRootReference());
   return body && !body.isExternal() && !body.getGeneric() && index < body.getNumDataArguments() &&
          body.getReturn().getData()[index] == body.getDataArgument(index);
@@ -84,7 +84,8 @@ SmallVector<Lowering::LoopValue> Lowering::loopValues(tf_type::FuncAttr body) {
   SmallVector<LoopValue> values;
   for (auto [index, value] : llvm::enumerate(node.data())) {
     bool isHandle = isa<tf_type::ResourceType>(getElementTypeOrSelf(value));
-    values.push_back({value, node.results()[index].getType(), isHandle && passesOn(body, index)});
+    values.push_back(
+        {value, node.results()[index].getType(), isHandle && returnsUnchanged(body, index)});
   }
   return values;
 }
@@ -115,7 +116,7 @@ void Lowering::lowerWhile() {
       values, node.control(),
       [&](Values current) {
         Value token = controlTokenOf(current[varying]);
-        return truthOf(call("cond", cond, current, token, goesOn).results()[0]);
+        return toBool(call("cond", cond, current, token, goesOn).results()[0]);
       },
       [&](Values current) {
         Value token = bodyToken(current[varying]);

@@ -4,7 +4,7 @@
 
 #include "treadle/lowering/Attributes.h"
 #include "treadle/rewriting/Frames.h"
-#include "treadle/runtime/Choice.h"
+#include "treadle/runtime/Conditions.h"
 
 using namespace mlir;
 
@@ -26,9 +26,9 @@ std::string BodyNames::frame(StringRef base) {
 
 std::string conditionObstacle(Type condition) {
   DType dtype = valueTypeOf(getElementTypeOrSelf(condition)).dtype;
-  return hasTruth(dtype) ? ""
-                         : str("its condition is ", dtypeName(dtype),
-                               ", which can't be converted to a boolean");
+  return isTruthConvertible(dtype) ? ""
+                                   : str("its condition is ", dtypeName(dtype),
+                                         ", which can't be converted to a boolean");
 }
 
 NodeBuilder Lowering::make(StringRef opType, const Twine &suffix) {
@@ -73,7 +73,7 @@ Node Lowering::call(const Twine &suffix, tf_type::FuncAttr callee, ValueRange in
 }
 
 /// Returns the predicate as a boolean, which frames need.
-Value Lowering::truthOf(Value condition) {
+Value Lowering::toBool(Value condition) {
   Type boolean = builder.getI1Type();
   return getElementTypeOrSelf(condition) == boolean
              ? condition

@@ -70,7 +70,7 @@ private:
 
   mlir::Value enter(const LoopValue &value, unsigned index, mlir::StringAttr frame,
                     mlir::ValueRange tokens);
-  bool passesOn(tf_type::FuncAttr callee, unsigned index);
+  bool returnsUnchanged(tf_type::FuncAttr callee, unsigned index);
   llvm::SmallVector<LoopValue> loopValues(tf_type::FuncAttr body);
   mlir::Value startToken();
   LoopValue pivot(mlir::Value start);
@@ -82,7 +82,7 @@ private:
   void lowerBranches(mlir::Value selector, llvm::ArrayRef<tf_type::FuncAttr> callees);
   Node switchFor(mlir::Value value, mlir::Value selector, unsigned count, const llvm::Twine &suffix,
                  std::optional<unsigned> input);
-  mlir::Value truthOf(mlir::Value condition);
+  mlir::Value toBool(mlir::Value condition);
   mlir::Type conditionType(tf_type::FuncAttr callee);
   void stays(const std::string &why);
   Node mergeOf(mlir::ValueRange values, const llvm::Twine &suffix);

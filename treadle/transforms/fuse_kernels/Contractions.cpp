@@ -14,7 +14,7 @@ Type elementOf(Value value) { return tf_type::dereference(getElementTypeOrSelf(v
 
 /// Returns whether the node has this number of inputs and results, all of the type that its
 /// attribute states. Malformed nodes aren't fused, so that the run reports them.
-bool isOf(Type element, Node node, unsigned numData, unsigned numResults) {
+bool hasUniformType(Type element, Node node, unsigned numData, unsigned numResults) {
   auto type = node.attr<mlir::TypeAttr>("T");
   return node.numData() == numData && node.numResults() == numResults &&
          (!type || type.getValue() == element) &&
@@ -29,7 +29,7 @@ bool isNormalisation(Node node, StringRef format) {
   return hasRole(node, FusionRole::Step) && node.opType().starts_with("FusedBatchNorm") &&
          node.attr<BoolAttr>("is_training") && !flag(node, "is_training") &&
          formatOf(node) == format &&
-         isOf(Float32Type::get(node->getContext()), node, 5, op->outputs().size()) &&
+         hasUniformType(Float32Type::get(node->getContext()), node, 5, op->outputs().size()) &&
          llvm::all_of(llvm::drop_begin(node->getResults()),
                       [&](Value v) { return isControl(v) || v.use_empty(); });
 }
@@ -64,7 +64,8 @@ Chain followChain(const Fuser &fuser, Node first, StepOf stepOf, const Activatio
     if (!next)
       return chain;
     unsigned input = next->getOperand(0) == last->getResult(0) ? 0 : 1;
-    bool isActivation = hasRole(next, FusionRole::Activation) && isOf(element, next, 1, 1);
+    bool isActivation =
+        hasRole(next, FusionRole::Activation) && hasUniformType(element, next, 1, 1);
     StringRef op = isActivation ? next.opType().ltrim('_') : stepOf(chain, next, input);
     if (!op.empty())
       chain.links.push_back({next, op, input});
@@ -122,11 +123,11 @@ StringRef stepOf(const Chain &chain, Node node, unsigned input) {
   Type element = elementOf(chain.first->getResult(0));
   StringRef op = node.opType();
   if (op == "Mul" || op == "AddV2" || op == "Add")
-    return !isOf(element, node, 2, 1) ? "" : op == "Mul" ? "Mul" : "Add";
+    return !hasUniformType(element, node, 2, 1) ? "" : op == "Mul" ? "Mul" : "Add";
   if (input != 0 || !chain.links.empty())
     return {};
   if (op == "BiasAdd" && formatOf(node) == "NHWC")
-    return isOf(element, node, 2, 1) ? "BiasAdd" : "";
+    return hasUniformType(element, node, 2, 1) ? "BiasAdd" : "";
   return isNormalisation(node) && element.isF32() ? "FusedBatchNorm" : "";
 }
 
@@ -157,7 +158,7 @@ void absorbInput(Node node, unsigned input) {
 
 /// Returns the zeros that a Pad adds around the image, in the form of explicit_paddings; empty if
 /// it adds or may add other values.
-SmallVector<int64_t> marginOf(const FusionScope &scope, Node pad) {
+SmallVector<int64_t> paddingOf(const FusionScope &scope, Node pad) {
   Tensor value = scope.constants.valueOf(pad->getOperand(1));
   constexpr int64_t rank = 4; // images only; the attribute can't express margins of volumes
   if (!value || value.rank() != 2 || value.dim(0) != rank || value.dim(1) != 2)
@@ -169,14 +170,14 @@ SmallVector<int64_t> marginOf(const FusionScope &scope, Node pad) {
 }
 
 /// Removes a Pad before a convolution, which can pad with zeros itself.
-void takeMargin(const Fuser &fuser, Node first) {
+void absorbPad(const Fuser &fuser, Node first) {
   auto padding = first.attr<StringAttr>("padding");
   Node pad = fuser.scope.producer(first->getOperand(0), "Pad");
   if (!padding || padding.getValue() != "VALID" || !pad || pad.numData() != 2 ||
       elementOf(pad->getOperand(0)) != elementOf(first->getResult(0)) ||
       fuser.follower(first, pad) != first)
     return;
-  SmallVector<int64_t> margin = marginOf(fuser.scope, pad);
+  SmallVector<int64_t> margin = paddingOf(fuser.scope, pad);
   if (margin.empty())
     return;
   Builder builder(first->getContext());
@@ -207,7 +208,7 @@ void setOutermostFirst(Node node) {
 
 /// Removes a Transpose of a filter from [out, in, rows, columns], since the convolution kernel can
 /// read that layout too.
-void takeFilter(const FusionScope &scope, Node node) {
+void absorbFilterTranspose(const FusionScope &scope, Node node) {
   constexpr int64_t windowFirst[] = {2, 3, 1, 0};
   Node turn = definingNode(node->getOperand(1));
   if (!isTransposeOfFilter(scope, turn, windowFirst) || !turn->hasOneUse())
@@ -217,7 +218,7 @@ void takeFilter(const FusionScope &scope, Node node) {
 }
 
 /// Removes such a Transpose of a filter's gradient, since the kernel can write that layout too.
-void giveGradient(Fuser &fuser, Node node) {
+void absorbGradientTranspose(Fuser &fuser, Node node) {
   constexpr int64_t outermostFirst[] = {3, 2, 0, 1};
   Node turn = node->hasOneUse() && !node->getResult(0).use_empty() && !fuser.scope.isKept(node)
                   ? Node(*node->user_begin())
@@ -247,7 +248,7 @@ bool isContraction(Node node) {
       !formatOf(node).ends_with("C"))
     return false;
   Type element = elementOf(node->getResult(0));
-  return (element.isF32() || element.isF64()) && isOf(element, node, 2, 1);
+  return (element.isF32() || element.isF64()) && hasUniformType(element, node, 2, 1);
 }
 
 } // namespace
@@ -283,20 +284,20 @@ void fuseContractions(const FusionScope &scope) {
     return isConvolutionOf(node, {"Conv2D", "Conv2DBackpropInput"});
   };
   for (Node node : nodesOf(scope.body, isReader))
-    takeFilter(scope, node);
+    absorbFilterTranspose(scope, node);
   Fuser fuser(scope);
   auto isWriter = [](Node node) { return isConvolutionOf(node, {"Conv2DBackpropFilter"}); };
   for (Node node : nodesOf(scope.body, isWriter))
-    giveGradient(fuser, node);
+    absorbGradientTranspose(fuser, node);
   for (Node node : nodesOf(scope.body, isContraction))
     if (!scope.isFunction(node.opType())) {
-      takeMargin(fuser, node);
+      absorbPad(fuser, node);
       fuseChain(fuser, node);
     }
 }
 
 void fuseScales(const FusionScope &scope) {
-  SmallVector<Node> scales = beginScales(scope);
+  SmallVector<Node> scales = insertScaleMarkers(scope);
   Fuser fuser(scope);
   for (Node node : scales)
     if (!fuseChain(fuser, node)) {

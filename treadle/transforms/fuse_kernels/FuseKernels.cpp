@@ -54,9 +54,9 @@ void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep, Constants &
     kept.insert(name);
   const FunctionMap functions = functionsOf(module);
   auto isFunction = [&](StringRef name) { return functions.contains(name); };
-  WaitingNodes waiting(module, WaitingNodes::ForOthers);
+  BlockingNodes waiting(module, BlockingNodes::ForOthers);
   forEachBody(module, [&](Block &body) {
-    ExchangeOrder exchanges(body, waiting);
+    CommunicationOrder exchanges(body, waiting);
     bool isGraph = isa<GraphOp>(body.getParentOp());
     visit({body, isFunction, isGraph ? kept : nothingKept, constants, exchanges});
   });
@@ -79,10 +79,10 @@ static void fuseForPlan(Block &body, const ModuleIndex &index, bool turns) {
   auto isFunction = [&](StringRef name) { return static_cast<bool>(index.function(name)); };
   const llvm::StringSet<> nothingKept; // results of the subgraph count as uses
   if (turns)
-    putChannelsLast({body, isFunction, nothingKept, constants, ExchangeOrder()});
+    convertToChannelsLast({body, isFunction, nothingKept, constants, CommunicationOrder()});
   auto functionOf = [&](StringRef name) { return index.function(name); };
-  WaitingNodes waiting(functionOf, WaitingNodes::ForOthers);
-  ExchangeOrder exchanges(body, waiting);
+  BlockingNodes waiting(functionOf, BlockingNodes::ForOthers);
+  CommunicationOrder exchanges(body, waiting);
   fuse({body, isFunction, nothingKept, constants, exchanges});
 }
 
@@ -97,11 +97,11 @@ static bool mayFuse(Node node) {
 
 // Copies the subgraph only if it has nodes to fuse, which most large graphs don't. Images in loops
 // keep their layout, because transposing in each iteration may cost more than it saves.
-void fuseKernels(NeededPart &part, const ModuleIndex &index) {
+void fuseKernels(PrunedSubgraph &part, const ModuleIndex &index) {
   bool turns = part.hasNode(hasChannelsFirst);
   if (!turns && !part.hasNode(mayFuse))
     return;
-  Block &body = part.makeOwn();
+  Block &body = part.copyNodes();
   forEachRegionBody(body, [&](Block &inner) { fuseForPlan(inner, index, /*turns=*/false); });
   fuseForPlan(body, index, turns);
 }

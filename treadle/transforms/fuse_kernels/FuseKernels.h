@@ -5,8 +5,8 @@
 #pragma once
 
 #include "treadle/lowering/Constants.h"
-#include "treadle/lowering/NeededPart.h"
-#include "treadle/transforms/fuse_kernels/ExchangeOrder.h"
+#include "treadle/lowering/PrunedSubgraph.h"
+#include "treadle/transforms/fuse_kernels/CommunicationOrder.h"
 
 namespace treadle::tfg {
 
@@ -16,7 +16,7 @@ struct FusionScope {
   llvm::function_ref<bool(llvm::StringRef)> isFunction; // whether an op calls a function
   const llvm::StringSet<> &kept;                        // nodes that must not be fused into others
   Constants &constants;
-  const ExchangeOrder &exchanges;
+  const CommunicationOrder &exchanges;
 
   bool isKept(Node node) const { return !kept.empty() && kept.contains(node.name()); }
   /// Returns the node of this op whose first result is `value`; else null.
@@ -47,7 +47,7 @@ bool isNormalisation(Node node, llvm::StringRef format = "NHWC");
 /// Inserts a node "Scale", which returns its input, before each such normalization that doesn't
 /// follow a contraction, and before x in x * f + (offset - mean * f). Only fusion may run
 /// afterwards.
-llvm::SmallVector<Node> beginScales(const FusionScope &scope);
+llvm::SmallVector<Node> insertScaleMarkers(const FusionScope &scope);
 
 /// Fuses each such normalization with its epilogue.
 void fuseScales(const FusionScope &scope);
@@ -85,6 +85,6 @@ bool mayBeForm(Node node);
 bool mayBeFused(Node node);
 
 /// Runs all fusions on a subgraph for a plan, whose images have channels last afterwards.
-void fuseKernels(NeededPart &part, const ModuleIndex &index);
+void fuseKernels(PrunedSubgraph &part, const ModuleIndex &index);
 
 } // namespace treadle::tfg

@@ -43,13 +43,13 @@ Node begin(OpOperand &x) {
 
 } // namespace
 
-SmallVector<Node> beginScales(const FusionScope &scope) {
+SmallVector<Node> insertScaleMarkers(const FusionScope &scope) {
   Fuser fuser(scope);
   SmallVector<OpOperand *> found;
   for (Node node : nodesOf(scope.body, [](Node node) { return node.numResults() > 0; })) {
     OpOperand *x = isNormalisation(node) && fuser.canJoin(node, node) ? &node->getOpOperand(0)
                                                                       : scaledOf(fuser, node);
-    if (x && !followsContraction(Node(x->getOwner())))
+    if (x && !isInEpilogue(Node(x->getOwner())))
       found.push_back(x);
   }
   return llvm::map_to_vector(found, [](OpOperand *x) { return begin(*x); });

@@ -197,7 +197,7 @@ private:
     auto name = function.getResultAttrOfType<StringAttr>(index, argNameKeyword);
     if (!name || nodes.contains(name.getValue()))
       return;
-    handOn(builder, value).name(names.unique(name.getValue())).build();
+    forwardValues(builder, value).name(names.unique(name.getValue())).build();
   }
 
   FuncOp function;

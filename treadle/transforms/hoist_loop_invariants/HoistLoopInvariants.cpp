@@ -19,7 +19,7 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsBase<HoistLoopInvariants> 
     tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     const tfg::FunctionMap functions = tfg::functionsOf(getOperation());
-    const llvm::StringMap<unsigned> uses = tfg::countFunctionNames(getOperation());
+    const llvm::StringMap<unsigned> uses = tfg::countFunctionReferences(getOperation());
     tfg::forEachBody(getOperation(), [&](Block &body) {
       if (frames)
         tfg::hoistFromFrames(body, effects);

@@ -34,7 +34,7 @@ bool multipliesMatrices(Node node) {
 
 } // namespace
 
-bool cannotFail(Node node) {
+bool isTotal(Node node) {
   const OpDef *def = lookupOp(node.opType());
   switch (def ? def->facts().totality : Totality::MayFail) {
   case Totality::MayFail:

@@ -6,6 +6,6 @@
 namespace treadle::tfg {
 
 /// Returns whether the node, with a pure op, can't fail for any inputs of its types.
-bool cannotFail(Node node);
+bool isTotal(Node node);
 
 } // namespace treadle::tfg

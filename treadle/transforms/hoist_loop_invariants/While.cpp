@@ -45,7 +45,7 @@ public:
 
 private:
   bool isInvariant(Node node) const {
-    if (node.numResults() != 1 || !effects.isPure(node) || !(runsAlways || cannotFail(node)))
+    if (node.numResults() != 1 || !effects.isPure(node) || !(runsAlways || isTotal(node)))
       return false;
     auto type = dyn_cast<TensorType>(node->getResult(0).getType());
     // The node may create the object that a handle refers to.

@@ -68,7 +68,7 @@ private:
   }
 
   Node identity(Value value, std::string name) {
-    return handOn(builder, value).placedAs(call).name(name).build();
+    return forwardValues(builder, value).placedAs(call).name(name).build();
   }
 
   void mapArguments() {
@@ -282,7 +282,7 @@ private:
 
   /// Creates another node with the name of the call, which is removed afterwards.
   Node keptNode(ArrayRef<Value> values, ArrayRef<Value> tokens) {
-    return handOn(builder, values, call.results().getTypes())
+    return forwardValues(builder, values, call.results().getTypes())
         .placedAs(call)
         .name(call.name().str())
         .control(tokens)

@@ -26,7 +26,7 @@ public:
     if (!push(root))
       return;
     while (!path.empty()) {
-      Frame &frame = path.back();
+      PathEntry &frame = path.back();
       if (frame.next == frame.callees.size()) {
         state[frame.function] = State::Done;
         order.push_back(frame.function);
@@ -44,7 +44,7 @@ public:
 
 private:
   enum class State { New, OnPath, Done };
-  struct Frame {
+  struct PathEntry {
     FuncOp function;
     SmallVector<FuncOp, 0> callees;
     size_t next;
@@ -70,7 +70,7 @@ private:
   }
 
   const FunctionMap &functions;
-  std::vector<Frame> path;
+  std::vector<PathEntry> path;
   llvm::DenseMap<FuncOp, State> state;
 };
 

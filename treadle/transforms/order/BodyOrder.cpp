@@ -40,7 +40,7 @@ public:
   Node node(Index index) const { return graph.node(index); }
 
   /// Returns the last of the nodes that must run and that no result of the function waits for.
-  SmallVector<Node> notWaitedFor(ReturnOp end) const;
+  SmallVector<Node> unawaitedEffects(ReturnOp end) const;
 
 private:
   struct Access {
@@ -52,7 +52,7 @@ private:
     size_t first = edges.size();
     ArrayRef<Effect> own = effects.of(graph.node(node));
     for (Effect effect : own)
-      forEachThatMayMeet(effect.resource, [&](ArrayRef<Access> earlier) {
+      forEachConflicting(effect.resource, [&](ArrayRef<Access> earlier) {
         for (const Access &access : earlier)
           if (access.node != node && effects.conflict(access.effect, effect) &&
               !waitsFor(earlier.back(), access, effect))
@@ -99,7 +99,7 @@ private:
     return kind == Resource::Unknown || kind == Resource::Argument;
   }
 
-  template <typename Visit> void forEachThatMayMeet(ResourceId resource, Visit visit) {
+  template <typename Visit> void forEachConflicting(ResourceId resource, Visit visit) {
     if (mayBeSeveral(resource)) {
       for (const auto &entry : accessed)
         visit(entry.second);
@@ -173,7 +173,7 @@ void BodyOrder::dropOrdered() {
   edges = std::move(kept);
 }
 
-SmallVector<Node> BodyOrder::notWaitedFor(ReturnOp end) const {
+SmallVector<Node> BodyOrder::unawaitedEffects(ReturnOp end) const {
   llvm::DenseSet<Operation *> waitedFor;
   SmallVector<Operation *> pending;
   auto wait = [&](Operation *op) {
@@ -212,8 +212,8 @@ std::vector<OrderEdge> missingOrder(Block &body, const EffectAnalysis &effects,
   return edges;
 }
 
-SmallVector<Node> notWaitedFor(FuncOp function, const EffectAnalysis &effects) {
-  return BodyOrder(function.getEntry(), effects).notWaitedFor(function.getReturn());
+SmallVector<Node> unawaitedEffects(FuncOp function, const EffectAnalysis &effects) {
+  return BodyOrder(function.getEntry(), effects).unawaitedEffects(function.getReturn());
 }
 
 void returnControl(ReturnOp end, ArrayRef<Node> nodes) {

@@ -20,7 +20,7 @@ void returnControl(ReturnOp end, llvm::ArrayRef<Node> nodes);
 
 /// Returns the last of a function's nodes that must run (they write, or they fail if an assertion
 /// doesn't hold) and that no result of the function waits for.
-llvm::SmallVector<Node> notWaitedFor(FuncOp function, const EffectAnalysis &effects);
+llvm::SmallVector<Node> unawaitedEffects(FuncOp function, const EffectAnalysis &effects);
 
 /// Returns whether removing the node could be observed.
 bool mustRun(Node node, const EffectAnalysis &effects);

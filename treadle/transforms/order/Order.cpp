@@ -41,7 +41,7 @@ struct Order : impl::OrderBase<Order> {
       for (tfg::OrderEdge edge : tfg::missingOrder(body, effects))
         tfg::addControl(edge.to, edge.from.controlResult());
       if (auto function = dyn_cast<tfg::FuncOp>(body.getParentOp()))
-        tfg::returnControl(function.getReturn(), tfg::notWaitedFor(function, effects));
+        tfg::returnControl(function.getReturn(), tfg::unawaitedEffects(function, effects));
     });
   }
 };

@@ -2,7 +2,7 @@
 
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
-#include "treadle/transforms/fuse_kernels/ExchangeOrder.h"
+#include "treadle/transforms/fuse_kernels/CommunicationOrder.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -19,7 +19,7 @@ namespace {
 /// behind the same gates.
 class Gates {
 public:
-  explicit Gates(WaitingNodes &waiting) : waiting(waiting) {}
+  explicit Gates(BlockingNodes &waiting) : waiting(waiting) {}
 
   /// Returns the number of the set of gates before an op. Equal sets have equal numbers.
   unsigned before(Operation *op) {
@@ -44,7 +44,7 @@ private:
   /// Larger sets aren't compared, and count as different.
   static constexpr size_t largest = 256;
 
-  WaitingNodes &waiting;
+  BlockingNodes &waiting;
   DenseMap<Value, unsigned> behind; // 0 for those that it lacks
   NumberedSets sets{largest};
 };
@@ -59,7 +59,7 @@ private:
 /// the same collectives, which are totally ordered along a path.
 class ClusterSets {
 public:
-  ClusterSets(Block &block, WaitingNodes &waiting, WaitingNodes &exchanging)
+  ClusterSets(Block &block, BlockingNodes &waiting, BlockingNodes &exchanging)
       : block(block), waiting(waiting), exchanges(block, exchanging) {}
 
   SmallVector<SmallVector<Node>> find(llvm::function_ref<bool(Node)> isCandidate) {
@@ -67,8 +67,8 @@ public:
     for (Operation *op : topologicalOrder(block)) {
       if (!Node::isNode(op) || (isConstant(Node(op)) && !op->getNumOperands()))
         continue;
-      Place place{0, gates.before(op), exchanges.classOf(Node(op)),
-                  !isConstant(Node(op)) && isCandidate(Node(op))};
+      ClusterPosition place{0, gates.before(op), exchanges.classOf(Node(op)),
+                            !isConstant(Node(op)) && isCandidate(Node(op))};
       gates.see(op);
       SmallVector<unsigned> inputs = placedInputs(op);
       for (unsigned input : inputs) {
@@ -81,10 +81,10 @@ public:
   }
 
 private:
-  struct Place {
+  struct ClusterPosition {
     unsigned level = 0, gates = 0, exchanges = 0;
     bool isCandidate = false;
-    bool operator==(const Place &) const = default;
+    bool operator==(const ClusterPosition &) const = default;
   };
 
   /// Returns the indices of the nodes that an op uses.
@@ -96,7 +96,7 @@ private:
     return inputs;
   }
 
-  void add(Operation *op, const Place &place, ArrayRef<unsigned> inputs) {
+  void add(Operation *op, const ClusterPosition &place, ArrayRef<unsigned> inputs) {
     unsigned index = nodes.size();
     indices[op] = index;
     nodes.push_back(Node(op));
@@ -121,27 +121,27 @@ private:
   static bool areTogether(Node a, Node b) { return a.device() == b.device(); }
 
   Block &block;
-  WaitingNodes &waiting;
-  ExchangeOrder exchanges;
+  BlockingNodes &waiting;
+  CommunicationOrder exchanges;
   DenseMap<Operation *, unsigned> indices;
   SmallVector<Node> nodes; // by index, as the next two
-  SmallVector<Place> places;
+  SmallVector<ClusterPosition> places;
   llvm::IntEqClasses connected;
 };
 
-bool isWorthCompiling(ArrayRef<Node> nodes) {
+bool isProfitable(ArrayRef<Node> nodes) {
   return llvm::count_if(nodes, [](Node node) {
            return nativeForm(node) == NativeForm::Computes;
-         }) >= worthCompiling;
+         }) >= minCompiledNodes;
 }
 
 } // namespace
 
-std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) {
+std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &names) {
   if (llvm::none_of(body, [&](Operation &op) { return Node::isNode(&op) && hasLoop(Node(&op)); }))
     return {};
-  WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
-      exchanging(functionOf, WaitingNodes::ForOthers);
+  BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
+      exchanging(functionOf, BlockingNodes::ForOthers);
   // Outside of loops, nodes with side effects gain nothing from compilation; checks must stay
   // before the nodes that they guard.
   auto isCandidate = [&](Node node) {
@@ -161,22 +161,22 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const AskedNames &names) 
   return found;
 }
 
-std::vector<Cluster> ClusterFinder::straight(Block &body, const AskedNames &names) {
-  if (body.getOperations().size() > mostOfGraph)
+std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &names) {
+  if (body.getOperations().size() > maxGraphNodes)
     return {};
-  WaitingNodes waiting(functionOf, WaitingNodes::ForAnything),
-      exchanging(functionOf, WaitingNodes::ForOthers);
+  BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
+      exchanging(functionOf, BlockingNodes::ForOthers);
   auto isCandidate = [&](Node node) {
     return nativeForm(node) != NativeForm::None && !names.kept.contains(node.name()) &&
-           !followsContraction(node);
+           !isInEpilogue(node);
   };
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))
     for (ArrayRef<Node> left = nodes; !left.empty();) {
       // The set is split in topological order, so no path leads back to an earlier part.
-      ArrayRef<Node> part = left.take_front(mostCompiled);
+      ArrayRef<Node> part = left.take_front(maxCompiledNodes);
       left = left.drop_front(part.size());
-      if (isWorthCompiling(part) && !resultsOf(part, names.fetched).empty())
+      if (isProfitable(part) && !resultsOf(part, names.fetched).empty())
         found.push_back({SmallVector<Node>(part)});
     }
   return found;

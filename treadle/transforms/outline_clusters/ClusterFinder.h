@@ -1,7 +1,7 @@
 // The search for sets of nodes to compile together, and their outlining.
 #pragma once
 
-#include "treadle/lowering/NeededPart.h"
+#include "treadle/lowering/PrunedSubgraph.h"
 #include "treadle/rewriting/Outline.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
 
@@ -19,7 +19,7 @@ struct Cluster {
 
 /// The names of a graph's nodes that runs refer to. `kept` nodes aren't outlined, so that they can
 /// be fed; for `fetched` nodes, a node with the name stays. Empty for other bodies.
-struct AskedNames {
+struct RequestedNames {
   llvm::StringSet<> kept, fetched;
 };
 
@@ -33,10 +33,10 @@ public:
   /// Returns whether a node is a loop or calls a function with one.
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
   /// Returns clusters of loops and the nodes around them.
-  std::vector<Cluster> loops(mlir::Block &body, const AskedNames &names);
+  std::vector<Cluster> loops(mlir::Block &body, const RequestedNames &names);
   /// Returns clusters without loops, of nodes that compute many elementwise operations in a row;
-  /// none if the body has more than `mostOfGraph` nodes.
-  std::vector<Cluster> straight(mlir::Block &body, const AskedNames &names);
+  /// none if the body has more than `maxGraphNodes` nodes.
+  std::vector<Cluster> straight(mlir::Block &body, const RequestedNames &names);
 
 private:
   const FunctionLookup functionOf;
@@ -52,7 +52,7 @@ mlir::SmallVector<mlir::Value> resultsOf(mlir::ArrayRef<Node> nodes,
 
 /// Outlines the nodes of a cluster into a function in `module` and replaces them with a call named
 /// `callName`, which it returns. A SoftEdges of the body must exist.
-Node outlineCluster(const Cluster &cluster, const AskedNames &names, mlir::ModuleOp module,
+Node outlineCluster(const Cluster &cluster, const RequestedNames &names, mlir::ModuleOp module,
                     llvm::StringRef functionName, llvm::StringRef callName);
 
 /// A cluster of a plan: its function, in a module of its own.
@@ -63,21 +63,21 @@ struct OutlinedCluster final : ClusterBody {
 };
 
 /// Outlines clusters in subgraphs that become plans. Thread-safe.
-class PartClusters {
+class SubgraphClusters {
 public:
   /// `index` belongs to the module that contains the subgraphs, which must not change.
-  explicit PartClusters(const ModuleIndex &index);
+  explicit SubgraphClusters(const ModuleIndex &index);
 
   /// Outlines clusters with loops, before kernel fusion; also inside loops that aren't in a
   /// cluster. With `onlyInner`, only inside loops.
-  void outlineLoops(NeededPart &part, bool onlyInner);
+  void outlineLoops(PrunedSubgraph &part, bool onlyInner);
   /// Outlines clusters without loops, after kernel fusion.
-  void outlineStraight(NeededPart &part, bool onlyInner);
+  void outlineStraight(PrunedSubgraph &part, bool onlyInner);
   /// Returns whether the subgraphs are of the module of `other`.
   bool serves(const ModuleIndex &other) const { return &index == &other; }
 
 private:
-  void outline(NeededPart &part, mlir::Block &body, const std::vector<Cluster> &found);
+  void outline(PrunedSubgraph &part, mlir::Block &body, const std::vector<Cluster> &found);
 
   const ModuleIndex &index;
   std::mutex mutex; // guards the members below

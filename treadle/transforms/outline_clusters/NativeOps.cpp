@@ -34,8 +34,8 @@ bool isRounding(Node node, const OpDef &op) {
 /// Returns whether the node only moves elements of a small tensor.
 bool isSmallMove(Node node, const OpDef &op) {
   return op.facts().movesElements && node.numResults() == 1 &&
-         isQuicklyMoved(node->getResult(0).getType()) && llvm::all_of(node.data(), [](Value input) {
-           return isQuicklyMoved(input.getType()) && isNativeType(input.getType());
+         isCheapToMove(node->getResult(0).getType()) && llvm::all_of(node.data(), [](Value input) {
+           return isCheapToMove(input.getType()) && isNativeType(input.getType());
          });
 }
 
@@ -46,7 +46,7 @@ bool isOnlyUser(Value value, Operation *user) {
 
 } // namespace
 
-bool isQuicklyMoved(Type type) {
+bool isCheapToMove(Type type) {
   constexpr int64_t most = 4096;
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= most;
@@ -75,7 +75,7 @@ NativeForm nativeForm(Node node) {
   return op->facts().native;
 }
 
-bool followsContraction(Node node) {
+bool isInEpilogue(Node node) {
   auto isStep = [](Node node) { return fusionRole(node.opType()) > FusionRole::Contraction; };
   // A chain ends at an activation. Longer chains are left to kernels entirely.
   constexpr int longest = 8;

@@ -14,21 +14,21 @@ bool computesElements(llvm::StringRef op);
 
 /// Returns whether a tensor is known to be so small that a kernel call takes longer than moving its
 /// elements.
-bool isQuicklyMoved(mlir::Type type);
+bool isCheapToMove(mlir::Type type);
 
 /// The minimum number of computing nodes in a cluster without a loop. With fewer, calling the
 /// cluster costs as much as it saves.
-inline constexpr int64_t worthCompiling = 5;
+inline constexpr int64_t minCompiledNodes = 5;
 
 /// The maximum number of nodes in such a cluster, because compile time is superlinear.
-inline constexpr size_t mostCompiled = 40;
+inline constexpr size_t maxCompiledNodes = 40;
 
 /// The maximum number of nodes of a graph or function with such clusters: 40 nodes compile in 0.05
 /// to 2 s. ResNet-50 has 500 nodes.
-inline constexpr size_t mostOfGraph = 20'000;
+inline constexpr size_t maxGraphNodes = 20'000;
 
 /// Returns whether the node is in the epilogue (bias, normalization, products and sums, activation)
 /// of a contraction (convolution, matrix product), which a kernel computes together with it.
-bool followsContraction(Node node);
+bool isInEpilogue(Node node);
 
 } // namespace treadle::tfg

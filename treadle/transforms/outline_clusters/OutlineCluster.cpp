@@ -28,7 +28,7 @@ namespace {
 /// Outlines nodes into a function and replaces them with a call.
 class Outliner {
 public:
-  Outliner(const Cluster &cluster, const AskedNames &asked, ModuleOp module, StringRef name)
+  Outliner(const Cluster &cluster, const RequestedNames &asked, ModuleOp module, StringRef name)
       : nodes(cluster.nodes), isStateful(cluster.isStateful), asked(asked),
         body(module, name, nodes[0]->getLoc()) {
     for (Node node : nodes)
@@ -89,14 +89,14 @@ private:
       SoftEdges::merge(node, call);
     for (Node node : nodes)
       if (asked.fetched.contains(node.name()))
-        standIn(node, call, outputs);
+        forwardFetched(node, call, outputs);
     for (Node node : nodes)
       if (Value token = node.controlResult(); !token.use_empty())
         replaceControl(token, call.controlResult(), isOutside);
   }
 
   /// Creates a node that forwards the call's results under the name of a fetched node.
-  void standIn(Node node, Node call, ArrayRef<Value> outputs) {
+  void forwardFetched(Node node, Node call, ArrayRef<Value> outputs) {
     OpBuilder b(node.getOperation());
     SmallVector<Value> values;
     SmallVector<Attribute> types;
@@ -138,7 +138,7 @@ private:
 
   const ArrayRef<Node> nodes;
   const bool isStateful;
-  const AskedNames &asked;
+  const RequestedNames &asked;
   Outline body;
   SmallVector<Node> constants; // copied
   llvm::DenseSet<Operation *> inside;
@@ -146,7 +146,7 @@ private:
 
 } // namespace
 
-Node outlineCluster(const Cluster &cluster, const AskedNames &names, ModuleOp module,
+Node outlineCluster(const Cluster &cluster, const RequestedNames &names, ModuleOp module,
                     StringRef functionName, StringRef callName) {
   return Outliner(cluster, names, module, functionName).run(callName);
 }

@@ -86,7 +86,7 @@ private:
   };
 
   /// Names of nodes in functions are neither kept nor fetched.
-  const tfg::AskedNames &namesOf(Block &block) const {
+  const tfg::RequestedNames &namesOf(Block &block) const {
     return isa<tfg::GraphOp>(block.getParentOp()) ? ofGraph : ofFunction;
   }
 
@@ -128,8 +128,8 @@ private:
 
   ModuleOp module;
   tfg::FunctionNames *names = nullptr;
-  tfg::AskedNames ofGraph;
-  const tfg::AskedNames ofFunction{};
+  tfg::RequestedNames ofGraph;
+  const tfg::RequestedNames ofFunction{};
 };
 
 } // namespace

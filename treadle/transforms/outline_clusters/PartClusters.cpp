@@ -6,11 +6,12 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-PartClusters::PartClusters(const ModuleIndex &index)
+SubgraphClusters::SubgraphClusters(const ModuleIndex &index)
     : index(index),
       finder([&index](StringRef name) { return index.function(name); }, /*raises=*/true) {}
 
-void PartClusters::outline(NeededPart &part, Block &body, const std::vector<Cluster> &found) {
+void SubgraphClusters::outline(PrunedSubgraph &part, Block &body,
+                               const std::vector<Cluster> &found) {
   if (found.empty())
     return;
   SoftEdges soft(body);
@@ -22,35 +23,35 @@ void PartClusters::outline(NeededPart &part, Block &body, const std::vector<Clus
 }
 
 /// Returns the bodies of regions in the subgraph, innermost first.
-static SmallVector<Block *> innerBodies(NeededPart &part) {
+static SmallVector<Block *> innerBodies(PrunedSubgraph &part) {
   SmallVector<Block *> bodies;
   if (part.hasNode([](Node node) { return node->getNumRegions() != 0; }))
-    forEachRegionBody(part.makeOwn(), [&](Block &body) { bodies.push_back(&body); });
+    forEachRegionBody(part.copyNodes(), [&](Block &body) { bodies.push_back(&body); });
   return bodies;
 }
 
-void PartClusters::outlineLoops(NeededPart &part, bool onlyInner) {
+void SubgraphClusters::outlineLoops(PrunedSubgraph &part, bool onlyInner) {
   std::lock_guard lock(mutex);
   const bool callsNothing = index.allFunctions().empty();
   auto hasLoop = [&](Node node) {
     return callsNothing ? node->getNumRegions() != 0 : finder.hasLoop(node);
   };
   if (!onlyInner && part.hasNode(hasLoop))
-    outline(part, part.makeOwn(), finder.loops(part.makeOwn(), {}));
+    outline(part, part.copyNodes(), finder.loops(part.copyNodes(), {}));
   for (Block *body : innerBodies(part)) // bodies of loops outside of clusters
     outline(part, *body, finder.loops(*body, {}));
 }
 
-void PartClusters::outlineStraight(NeededPart &part, bool onlyInner) {
+void SubgraphClusters::outlineStraight(PrunedSubgraph &part, bool onlyInner) {
   std::lock_guard lock(mutex);
   for (Block *body : innerBodies(part))
     outline(part, *body, finder.straight(*body, {}));
   int64_t computing = 0;
   auto computesEnough = [&](Node node) {
-    return nativeForm(node) == NativeForm::Computes && ++computing == worthCompiling;
+    return nativeForm(node) == NativeForm::Computes && ++computing == minCompiledNodes;
   };
-  if (!onlyInner && part.size() <= mostOfGraph && part.hasNode(computesEnough))
-    outline(part, part.makeOwn(), finder.straight(part.makeOwn(), {}));
+  if (!onlyInner && part.size() <= maxGraphNodes && part.hasNode(computesEnough))
+    outline(part, part.copyNodes(), finder.straight(part.copyNodes(), {}));
 }
 
 } // namespace treadle::tfg

@@ -20,7 +20,7 @@ struct OverlapLoops : impl::OverlapLoopsBase<OverlapLoops> {
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
     tfg::EffectAnalysis analysis(getOperation());
-    tfg::WaitingNodes waiting(getOperation());
+    tfg::BlockingNodes waiting(getOperation());
     tfg::FrameLowering lowering(getOperation());
     for (const tfg::LoopOrder &order : tfg::planLoops(getOperation(), analysis, LoopOverlap::On))
       if (order.obstacle.empty() && !order.needsChange() && lowering.obstacle(order.loop).empty() &&

@@ -181,7 +181,7 @@ private:
       SmallVector<Value> all(count, values.front().second);
       for (auto [index, value] : values)
         all[index] = value;
-      handOn(builder, all).name(name).build();
+      forwardValues(builder, all).name(name).build();
     }
   }
 

@@ -19,7 +19,7 @@ namespace treadle {
 namespace {
 
 /// Computes the nodes of a body that given roots need.
-class Needed {
+class LiveNodes {
 public:
   /// Marks a value as fed, so that its users don't need its node.
   void feed(Value value) { fed.insert(value); }
@@ -34,7 +34,7 @@ public:
     if (op && !fed.contains(value) && !isFedPlaceholder(op))
       need(op);
   }
-  void needEverythingBehind() {
+  void markDependencies() {
     while (!pending.empty()) {
       Operation *op = pending.pop_back_val();
       for (Value operand : op->getOperands())
@@ -168,7 +168,7 @@ private:
 
   LogicalResult pruneGraph(tfg::GraphOp graph, tfg::Effects &effects) {
     ModuleIndex index(getOperation());
-    Needed needed;
+    LiveNodes needed;
     SmallVector<Value> fed;
     for (const std::string &feed : feeds) {
       FailureOr<Value> value = findValue(index, feed, "feed");
@@ -196,7 +196,7 @@ private:
       for (Operation &op : body)
         if (!isRemovable(tfg::Node(&op), effects))
           needed.need(&op);
-    needed.needEverythingBehind();
+    needed.markDependencies();
     for (Value value : fed)
       keepName(value.getDefiningOp(), needed);
     eraseUnneeded(body, [&](Operation *op) { return needed.contains(op); });
@@ -204,13 +204,13 @@ private:
   }
 
   // A node that is only needed as a feed needs none of its inputs.
-  void keepName(Operation *op, Needed &needed) {
+  void keepName(Operation *op, LiveNodes &needed) {
     tfg::Node node(op);
     if (needed.contains(op))
       return;
     needed.need(op);
     if (node.numResults() != 1 || node->getNumOperands() == 0 || tfg::isPlaceholder(node))
-      return needed.needEverythingBehind();
+      return needed.markDependencies();
     OpBuilder builder(op);
     auto type = cast<TensorType>(op->getResult(0).getType());
     tfg::Node placeholder =
@@ -229,11 +229,11 @@ private:
 
   // Removes the nodes of a region that are dead in a function too.
   static void pruneBody(Block &body, tfg::Effects &effects) {
-    Needed needed;
+    LiveNodes needed;
     for (Operation &op : body)
       if (!tfg::Node::isNode(&op) || !isRemovable(tfg::Node(&op), effects))
         needed.need(&op);
-    needed.needEverythingBehind();
+    needed.markDependencies();
     eraseUnneeded(body, [&](Operation *op) { return needed.contains(op); });
   }
 

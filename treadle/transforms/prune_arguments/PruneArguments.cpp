@@ -31,9 +31,9 @@ struct Group {
 
 /// The nodes of a body that the rest of the program needs, found backwards from results and side
 /// effects.
-class Needed {
+class LiveNodes {
 public:
-  Needed(FuncOp function, Effects &effects) : function(function) {
+  LiveNodes(FuncOp function, Effects &effects) : function(function) {
     arguments.resize(function.getNumDataArguments());
     for (Operation &op : function.getEntry())
       if (Node::isNode(&op) && !effects.isPure(Node(&op)))
@@ -51,7 +51,7 @@ public:
   void addResult(unsigned index) { add(function.getReturn().getData()[index]); }
 
   /// Erases all other nodes of the body, whose results have no remaining uses.
-  void eraseRest(llvm::DenseSet<Operation *> &erased) {
+  void eraseDead(llvm::DenseSet<Operation *> &erased) {
     SmallVector<Operation *> rest;
     for (Operation &op : function.getEntry())
       if (Node::isNode(&op) && !nodes.contains(&op))
@@ -132,10 +132,10 @@ private:
   }
   llvm::BitVector neededResults(FunctionalNode &functional) const;
   llvm::BitVector neededResults(Group &group) const;
-  void orderBehind(FunctionalNode &functional, const llvm::BitVector &dead);
+  void keepDependencies(FunctionalNode &functional, const llvm::BitVector &dead);
   bool fits(Group &group) const;
 
-  static constexpr size_t mostCopies = 1000;
+  static constexpr size_t maxCopies = 1000;
 
   ModuleOp module;
   SymbolTable symbols;
@@ -252,7 +252,7 @@ bool Pruner::callCopies(FunctionalNode &functional) {
   for (FuncOp function : functional.functions)
     used += (" " + function.getName()).str();
   auto [known, isNew] = copies.try_emplace(used);
-  if (isNew && copies.size() <= mostCopies)
+  if (isNew && copies.size() <= maxCopies)
     for (FuncOp function : functional.functions)
       if (StringAttr &name = known->second[function.getName()]; !name) {
         auto copy = cast<FuncOp>(function->clone());
@@ -262,7 +262,7 @@ bool Pruner::callCopies(FunctionalNode &functional) {
       }
   if (known->second.empty())
     return false;
-  callInstead(functional.node, known->second);
+  replaceCallees(functional.node, known->second);
   return true;
 }
 
@@ -332,7 +332,7 @@ llvm::BitVector Pruner::neededResults(Group &group) const {
 }
 
 // The node depended on its operands, and so did nodes with a control input from it.
-void Pruner::orderBehind(FunctionalNode &functional, const llvm::BitVector &dead) {
+void Pruner::keepDependencies(FunctionalNode &functional, const llvm::BitVector &dead) {
   Node node = functional.node;
   bool isPure = effects.isPure(node) && node.controlResult().use_empty();
   SmallVector<Value> arguments(functional.arguments());
@@ -351,9 +351,9 @@ bool Pruner::prune(Group &group) {
   if (isLoop)
     for (FunctionalNode &functional : group.nodes)
       conditions.insert(functional.functions[0]);
-  llvm::MapVector<Operation *, std::unique_ptr<Needed>> needed;
+  llvm::MapVector<Operation *, std::unique_ptr<LiveNodes>> needed;
   for (Operation *function : group.functions)
-    needed[function] = std::make_unique<Needed>(cast<FuncOp>(function), effects);
+    needed[function] = std::make_unique<LiveNodes>(cast<FuncOp>(function), effects);
 
   // A needed loop variable may need others for its next value.
   for (size_t before = ~size_t(0); before != results.count();) {
@@ -378,13 +378,13 @@ bool Pruner::prune(Group &group) {
     FuncOp edited = cast<FuncOp>(function);
     if (!conditions.contains(function))
       eraseResults(edited, results);
-    body->eraseRest(erased);
+    body->eraseDead(erased);
     eraseArguments(edited, arguments);
   }
   for (FunctionalNode &functional : group.nodes) {
     if (erased.contains(functional.node.getOperation()))
       continue;
-    orderBehind(functional, arguments);
+    keepDependencies(functional, arguments);
     bool wasOrdered = ordered.contains(functional.node.getOperation());
     Node made = eraseFromNode(functional, arguments, results);
     ordered.erase(made.getOperation()); // the argument of another, existing node

@@ -55,7 +55,7 @@ Captures RegionOutliner::capture(Node node, ArrayRef<Value> first) {
 }
 
 /// Returns the operands that the functional form had, in order, as far as the op records them.
-/// Removes tokens from `control` that stand for unused operands.
+/// Removes tokens from `control` that represent unused operands.
 static SmallVector<Value> valuesTakenBefore(Operation *op, SmallVectorImpl<Value> &control) {
   SmallVector<Value> taken, tokens, before(control.begin(), control.end());
   SmallVector<StringRef> names = operandNames(op);
@@ -315,12 +315,12 @@ FailureOr<FuncOp> RegionOutliner::outlineRegion(Node node, RegionForm form, Regi
   std::string base = attrs && attrs.getAttrs().get("sym_name")
                          ? attrs.getAttrs().getAs<StringAttr>("sym_name").str()
                          : defaultName(node, keys, index);
-  return settle(function, base, form == RegionForm::If || form == RegionForm::Case);
+  return reuseOrAdd(function, base, form == RegionForm::If || form == RegionForm::Case);
 }
 
 /// Returns an existing function of that name with the same body, or adds this one with a unique
 /// name.
-FailureOr<FuncOp> RegionOutliner::settle(FuncOp function, StringRef base, bool isConditional) {
+FailureOr<FuncOp> RegionOutliner::reuseOrAdd(FuncOp function, StringRef base, bool isConditional) {
   SmallVector<FuncOp> &known = candidates[base];
   for (FuncOp candidate : known) {
     if (failed(convertBody(candidate))) {

@@ -52,7 +52,7 @@ private:
                                         const Captures &captures);
   tf_type::FuncAttr forwardedCall(mlir::Region &region, const Captures &captures);
   bool isResultOf(Node call, unsigned index, mlir::Value value);
-  mlir::FailureOr<FuncOp> settle(FuncOp function, llvm::StringRef base, bool isConditional);
+  mlir::FailureOr<FuncOp> reuseOrAdd(FuncOp function, llvm::StringRef base, bool isConditional);
 
   mlir::ModuleOp module;
   const bool isRaised;

@@ -11,18 +11,18 @@ bool BatchNumbers::areSame(Value a, Value b) {
   if (numbers.empty())
     for (Operation *op : topologicalOrder(fuser.scope.body))
       if (Node::isNode(op) && fuser.producer(op->getResult(0)))
-        numbers[op->getResult(0)] = numberOf(Node(op));
+        numbers[op->getResult(0)] = batchNumber(Node(op));
   auto x = numbers.find(a), y = numbers.find(b);
   return a == b || (x != numbers.end() && y != numbers.end() && x->second == y->second);
 }
 
-unsigned BatchNumbers::numberOf(Value value) {
+unsigned BatchNumbers::batchNumber(Value value) {
   auto [entry, isNew] = numbers.try_emplace(value, next);
   next += isNew;
   return entry->second;
 }
 
-unsigned BatchNumbers::numberOf(Node node) {
+unsigned BatchNumbers::batchNumber(Node node) {
   static const llvm::StringSet<> ofFirst = {"Conv2D",           "DepthwiseConv2dNative",
                                             "BiasAdd",          "LeakyRelu",
                                             "MaxPool",          "_MaxPool",
@@ -33,7 +33,7 @@ unsigned BatchNumbers::numberOf(Node node) {
     return next++;
   bool isRows = op == "MatMul" && node.attr<BoolAttr>("transpose_a") && !flag(node, "transpose_a");
   if (ofFirst.contains(op) || isRows || (op == "Pad" && padsNoBatch(node)))
-    return numberOf(node->getOperand(0));
+    return batchNumber(node->getOperand(0));
   const OpDef *def = lookupOp(op);
   return def && !def->elementwise().empty() ? numberOfElements(node) : next++;
 }
@@ -52,10 +52,10 @@ unsigned BatchNumbers::numberOfElements(Node node) {
     bool isForAll =
         node.numData() > 1 && type && result &&
         (type.getRank() < result.getRank() || (type.getRank() > 0 && type.getDimSize(0) == 1));
-    if (!isForAll && number.value_or(numberOf(value)) != numberOf(value))
+    if (!isForAll && number.value_or(batchNumber(value)) != batchNumber(value))
       return next++;
     if (!isForAll)
-      number = numberOf(value);
+      number = batchNumber(value);
   }
   return number ? *number : next++;
 }

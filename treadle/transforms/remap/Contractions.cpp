@@ -20,7 +20,8 @@ Value makeVector(Fuser &fuser, Node root, StringRef suffix, ArrayRef<double> val
 
 namespace {
 
-// --- what TensorFlow 2.21 can run ----------------------------------------------------------------
+// --- the patterns that TensorFlow 2.21 supports
+// ---------------------------------------------------
 
 int64_t filterDim(Node node, int64_t rank, int64_t i) {
   RankedTensorType type = rankedTypeOf(node->getOperand(1));
@@ -114,7 +115,7 @@ public:
 
 private:
   StringRef stepOf(const Chain &chain, Node node, unsigned input);
-  bool haveOneShape(Value a, Value b);
+  bool haveSameShape(Value a, Value b);
   bool isKnown(StringRef fusedOp, bool hasSummand, StringRef activation) const;
 
   Fuser &fuser;
@@ -125,7 +126,7 @@ private:
 
 /// Returns whether both values have the same shape. The unknown batch sizes of images are equal if
 /// their first dimensions come from the same value.
-bool ContractionRemapper::haveOneShape(Value a, Value b) {
+bool ContractionRemapper::haveSameShape(Value a, Value b) {
   RankedTensorType x = rankedTypeOf(a), y = rankedTypeOf(b);
   if (!x || !y || x.getShape() != y.getShape() || x.getRank() == 0)
     return false;
@@ -152,7 +153,7 @@ StringRef ContractionRemapper::stepOf(const Chain &chain, Node node, unsigned in
   RankedTensorType type = rankedTypeOf(side);
   if ((type && type.getRank() <= 1) || fuser.constant(side))
     return isSum ? "Add" : "Mul";
-  return isSum && haveOneShape(node->getOperand(input), side) ? StringRef(summandKey) : "";
+  return isSum && haveSameShape(node->getOperand(input), side) ? StringRef(summandKey) : "";
 }
 
 bool ContractionRemapper::isKnown(StringRef fusedOp, bool hasSummand, StringRef activation) const {
@@ -193,7 +194,7 @@ public:
   }
 
   /// Gelu is only fused after a bias, other activations only after at least one other op.
-  bool isWorthIt() const {
+  bool isProfitable() const {
     return !affine.empty() || (!hasSummand() && activation().starts_with("Gelu"));
   }
 
@@ -442,7 +443,7 @@ void ContractionRemapper::remap(Node first) {
        chain.links.pop_back()) {
     ContractionBuilder builder(fuser, chain, *row);
     bool isOfRows = first.opType() == "Einsum";
-    if (builder.isWorthIt() && !(isOfRows && builder.hasSummand()) &&
+    if (builder.isProfitable() && !(isOfRows && builder.hasSummand()) &&
         isKnown(row->fusedOp, builder.hasSummand(), builder.activation()) && builder.build())
       return;
   }

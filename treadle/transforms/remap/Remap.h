@@ -16,8 +16,8 @@ public:
   bool areSame(mlir::Value a, mlir::Value b);
 
 private:
-  unsigned numberOf(mlir::Value value);
-  unsigned numberOf(Node node);
+  unsigned batchNumber(mlir::Value value);
+  unsigned batchNumber(Node node);
   unsigned numberOfElements(Node node);
   bool padsNoBatch(Node node) const;
 

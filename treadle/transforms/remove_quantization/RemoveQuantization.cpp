@@ -40,7 +40,7 @@ private:
       return {};
     Value value = node->getOperand(0);
     if (undoes)
-      value = undone(value, def->undoes(), constants);
+      value = inputOfProducer(value, def->undoes(), constants);
     auto from = value ? dyn_cast<TensorType>(value.getType()) : TensorType();
     auto to = dyn_cast<TensorType>(node->getResult(0).getType());
     return from && to && from.getElementType() == to.getElementType() &&
@@ -50,7 +50,7 @@ private:
   }
 
   /// Returns the input of the op that produced `value`, looking through forwarding nodes.
-  static Value undone(Value value, StringRef op, const tfg::Constants &constants) {
+  static Value inputOfProducer(Value value, StringRef op, const tfg::Constants &constants) {
     tfg::Node node;
     while (!constants.isFed(value) && (node = tfg::definingNode(value)) &&
            node.opType() == "Identity" && node.numControl() == 0)
@@ -62,7 +62,7 @@ private:
 
   static void replace(tfg::Node node, Value exact) {
     OpBuilder builder(node.getOperation());
-    tfg::Node identity = tfg::handOn(builder, exact, node->getResult(0).getType())
+    tfg::Node identity = tfg::forwardValues(builder, exact, node->getResult(0).getType())
                              .name(node.name())
                              .placedAs(node)
                              .control(node.control())

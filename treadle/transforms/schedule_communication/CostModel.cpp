@@ -54,7 +54,7 @@ double median(SmallVector<double> &values) {
   return *middle;
 }
 
-void takeTrace(const llvm::json::Array &events, CostModel &model) {
+void parseTrace(const llvm::json::Array &events, CostModel &model) {
   constexpr double microseconds = 1e-6;
   // The duration of a collective is the time that it was in flight, not the time that its node
   // occupied a thread.
@@ -73,8 +73,8 @@ void takeTrace(const llvm::json::Array &events, CostModel &model) {
       model.nodes[entry.getKey()] = median(entry.getValue());
 }
 
-Expected<void> takeSeconds(const llvm::json::Object &object, StringRef key,
-                           llvm::StringMap<double> &seconds) {
+Expected<void> parseSeconds(const llvm::json::Object &object, StringRef key,
+                            llvm::StringMap<double> &seconds) {
   const llvm::json::Value *table = object.get(key);
   if (!table)
     return {};
@@ -91,8 +91,8 @@ Expected<void> takeSeconds(const llvm::json::Object &object, StringRef key,
   return {};
 }
 
-Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool mayBeZero,
-                          double &out) {
+Expected<void> parseNumber(const llvm::json::Object &object, StringRef key, bool mayBeZero,
+                           double &out) {
   const llvm::json::Value *value = object.get(key);
   if (!value)
     return {};
@@ -113,7 +113,7 @@ Expected<void> checkKeys(const llvm::json::Object &object, ArrayRef<StringRef> k
   return {};
 }
 
-Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
+Expected<void> parseLink(const llvm::json::Object &object, CostModel &model) {
   const llvm::json::Value *value = object.get("link");
   if (!value)
     return {};
@@ -122,8 +122,9 @@ Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
     return Unexpected(
         invalidArgument("costs: 'link' is not a table with latency and bytes_per_second"));
   return checkKeys(*link, {"latency", "bytes_per_second"})
-      .and_then([&] { return takeNumber(*link, "latency", true, model.latency); })
-      .and_then([&] { return takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });
+      .and_then([&] { return parseNumber(*link, "latency", true, model.latency); })
+      .and_then(
+          [&] { return parseNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });
 }
 
 /// Returns whether brackets are nested deeper than in any cost table, because LLVM's parser is
@@ -160,17 +161,17 @@ Expected<void> CostModel::take(StringRef json) {
     return Unexpected(invalidArgument("costs: ", llvm::toString(value.takeError())));
   const auto *object = value->getAsObject();
   if (const auto *events = object ? object->getArray("traceEvents") : value->getAsArray()) {
-    takeTrace(*events, *this);
+    parseTrace(*events, *this);
     return {};
   }
   if (!object)
     return Unexpected(invalidArgument(
         "costs: expected a table, as in {\"ops\": {\"MatMul\": 0.001}}, or a trace"));
   return checkKeys(*object, {"nodes", "ops", "default", "link"})
-      .and_then([&] { return takeSeconds(*object, "nodes", nodes); })
-      .and_then([&] { return takeSeconds(*object, "ops", ops); })
-      .and_then([&] { return takeNumber(*object, "default", true, other); })
-      .and_then([&] { return takeLink(*object, *this); });
+      .and_then([&] { return parseSeconds(*object, "nodes", nodes); })
+      .and_then([&] { return parseSeconds(*object, "ops", ops); })
+      .and_then([&] { return parseNumber(*object, "default", true, other); })
+      .and_then([&] { return parseLink(*object, *this); });
 }
 
 Expected<CostModel> CostModel::read(StringRef paths) {

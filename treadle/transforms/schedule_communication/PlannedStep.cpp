@@ -23,9 +23,9 @@ Block *copyOf(Block &body, ModuleOp copy) {
 
 /// Adds a NoOp with a soft edge from each computing node, and no other inputs. After rewriting, the
 /// soft edge names the node that replaced the original one.
-class Followers {
+class ReplacementTracker {
 public:
-  explicit Followers(Block &body) : body(body) {
+  explicit ReplacementTracker(Block &body) : body(body) {
     NumberedBody numbered(body);
     NameScope names(body);
     OpBuilder builder(body.getParentOp()->getContext());
@@ -65,7 +65,7 @@ void rewriteForRun(ModuleOp module, Block &body) {
     for (Operation &op : body)
       if (Node::isNode(&op) && op.use_empty() && Node(&op).numResults() > 0)
         clusters.fetches.push_back(Node(&op).name().str());
-  OwnDiagnostics silent(module.getContext(), [](Diagnostic &) {});
+  ThreadDiagnostics silent(module.getContext(), [](Diagnostic &) {});
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   passes.addPass(createOutlineClusters(clusters));
   passes.addPass(createChannelsLast());
@@ -86,7 +86,7 @@ PlannedStep plannedStep(Block &original, const ScheduleOptions &options) {
   }
   OwningOpRef<ModuleOp> copy = original.getParentOp()->getParentOfType<ModuleOp>().clone();
   Block &body = *copyOf(original, *copy);
-  Followers followers(body);
+  ReplacementTracker followers(body);
   rewriteForRun(*copy, body);
   auto parts = followers.remove();
   PlannedStep step{tasksOf(body, options), {}};

@@ -25,8 +25,8 @@ namespace tfg {
 namespace {
 
 /// A body with all of its edges, including soft edges that can be kept.
-struct Ordered {
-  explicit Ordered(Block &block) : body(block), order(body.before) {
+struct OrderedBody {
+  explicit OrderedBody(Block &block) : body(block), order(body.before) {
     before = body.before;
     body.forEachSoftEdge([&](int32_t from, int32_t to) {
       if (order.add(from, to))
@@ -43,7 +43,7 @@ struct Ordered {
 /// last.
 class ListScheduler {
 public:
-  ListScheduler(const Ordered &graph, const std::vector<Task> &tasks, int64_t memoryLimit)
+  ListScheduler(const OrderedBody &graph, const std::vector<Task> &tasks, int64_t memoryLimit)
       : tasks(tasks), memoryLimit(memoryLimit), after(tasks.size()), waiting(tasks.size()),
         urgency(tasks.size()), held(tasks.size()) {
     for (size_t i = 0; i < tasks.size(); ++i) {
@@ -199,7 +199,7 @@ std::string milliseconds(double seconds) {
 } // namespace
 
 std::vector<Task> tasksOf(Block &block, const ScheduleOptions &options) {
-  Ordered graph(block);
+  OrderedBody graph(block);
   std::vector<Task> tasks;
   for (auto [i, node] : llvm::enumerate(graph.body.nodes)) {
     bool communicates = isCommunication(node);
@@ -235,7 +235,7 @@ std::string Schedule::text() const {
 }
 
 /// Adds the edges, or removes them again.
-static void setEdges(const Ordered &graph, ArrayRef<SoftEdge> edges, bool areThere) {
+static void setEdges(const OrderedBody &graph, ArrayRef<SoftEdge> edges, bool areThere) {
   for (SoftEdge edge : edges) {
     Node to = graph.body.nodes[edge.to];
     StringRef from = graph.body.nodes[edge.from].name();
@@ -256,12 +256,12 @@ Schedule scheduleCommunication(Block &block, const ScheduleOptions &options) {
   Schedule schedule;
   PlannedStep step = plannedStep(block, options);
   schedule.before = run(step);
-  schedule.buckets = options.bucketBytes > 0 ? joinSmallReductions(block, options) : 0;
+  schedule.buckets = options.bucketBytes > 0 ? mergeSmallReductions(block, options) : 0;
   if (schedule.buckets > 0)
     step = plannedStep(block, options);
   schedule.after = run(step);
   std::vector<Task> tasks = tasksOf(block, options);
-  Ordered graph(block);
+  OrderedBody graph(block);
   std::vector<int32_t> chosen = ListScheduler(graph, tasks, options.memoryLimit).run();
   std::vector<SoftEdge> edges = edgesFor(chosen, tasks, graph.order);
   if (!edges.empty()) {

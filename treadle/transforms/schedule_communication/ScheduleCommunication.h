@@ -58,6 +58,6 @@ PlannedStep plannedStep(mlir::Block &body, const ScheduleOptions &options);
 
 /// Merges small all-reduces with the same group, dtype and reduction that no path connects. Returns
 /// the number of merged all-reduces.
-int64_t joinSmallReductions(mlir::Block &body, const ScheduleOptions &options);
+int64_t mergeSmallReductions(mlir::Block &body, const ScheduleOptions &options);
 
 } // namespace treadle::tfg

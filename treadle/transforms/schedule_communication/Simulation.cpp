@@ -15,9 +15,9 @@ template <typename T> using Earliest = std::priority_queue<T, std::vector<T>, st
 using Timed = std::pair<double, int32_t>; // a time and an index
 
 /// An event-driven simulation of all ranks and the link.
-class Machine {
+class EventSimulation {
 public:
-  Machine(const std::vector<Task> &tasks, size_t count, double jitter)
+  EventSimulation(const std::vector<Task> &tasks, size_t count, double jitter)
       : tasks(tasks), after(tasks.size()), jitter(jitter), ranks(count), arrivals(tasks.size()),
         lastArrival(tasks.size()) {
     std::vector<size_t> waiting;
@@ -165,7 +165,8 @@ double overlapOf(const std::vector<Task> &tasks, const std::vector<Interval> &in
 
 Simulation simulate(const std::vector<Task> &tasks, int64_t ranks, double jitter) {
   // Without jitter, all ranks behave the same.
-  Machine machine(tasks, jitter > 0 ? static_cast<size_t>(std::max<int64_t>(ranks, 1)) : 1, jitter);
+  EventSimulation machine(tasks, jitter > 0 ? static_cast<size_t>(std::max<int64_t>(ranks, 1)) : 1,
+                          jitter);
   machine.run();
   Simulation result;
   result.tasks = machine.intervals();

@@ -48,7 +48,7 @@ public:
   bool empty() const { return functions.empty(); }
 
   /// Returns the implementation to call instead of `name`; empty if there is none.
-  StringRef insteadOf(StringRef name) const {
+  StringRef implementationFor(StringRef name) const {
     tfg::FuncOp function = functions.lookup(name);
     if (!function || isForCpu(function) || isInPair(function))
       return "";
@@ -58,9 +58,9 @@ public:
     return "";
   }
 
-  StringRef insteadOf(Attribute attr) const {
+  StringRef implementationFor(Attribute attr) const {
     auto function = dyn_cast<tf_type::FuncAttr>(attr);
-    return function ? insteadOf(function.getName().getRootReference().getValue()) : "";
+    return function ? implementationFor(function.getName().getRootReference().getValue()) : "";
   }
 
 private:
@@ -79,12 +79,12 @@ struct SelectImplementations : impl::SelectImplementationsBase<SelectImplementat
         return;
       tfg::Node node(op);
       for (NamedAttribute attr : llvm::to_vector(node.attrs()))
-        if (StringRef other = known.insteadOf(attr.getValue()); !other.empty())
+        if (StringRef other = known.implementationFor(attr.getValue()); !other.empty())
           node->setDiscardableAttr(
               attr.getName(),
               tf_type::FuncAttr::get(&getContext(), other,
                                      cast<tf_type::FuncAttr>(attr.getValue()).getAttrs()));
-      if (StringRef other = known.insteadOf(node.opType()); !other.empty())
+      if (StringRef other = known.implementationFor(node.opType()); !other.empty())
         calls.emplace_back(node, other);
     });
     for (auto [node, other] : calls)
@@ -117,9 +117,9 @@ bool tfg::callsOtherImplementations(ModuleOp module) {
       .walk([&](Operation *op) {
         if (!Node::isNode(op))
           return WalkResult::advance();
-        bool calls = !known.insteadOf(Node(op).opType()).empty() ||
+        bool calls = !known.implementationFor(Node(op).opType()).empty() ||
                      llvm::any_of(Node(op).attrs(), [&](NamedAttribute attr) {
-                       return !known.insteadOf(attr.getValue()).empty();
+                       return !known.implementationFor(attr.getValue()).empty();
                      });
         return calls ? WalkResult::interrupt() : WalkResult::advance();
       })

@@ -13,10 +13,10 @@ using namespace mlir;
 namespace treadle::tfg {
 
 // Rounds over a loop before shapes that still change become unknown.
-constexpr unsigned mostRounds = 12;
-constexpr int deepestCall = 100;
+constexpr unsigned maxRounds = 12;
+constexpr int maxCallDepth = 100;
 // Calls of a function that are analyzed separately.
-constexpr size_t mostContexts = 32;
+constexpr size_t maxContexts = 32;
 
 ShapeAnalysis::ShapeAnalysis(ModuleOp module)
     : module(module), effects(module), functions(functionsOf(module)) {
@@ -90,14 +90,14 @@ ValueShapes ShapeAnalysis::shapesOf(Block &body) {
   auto function = dyn_cast<FuncOp>(body.getParentOp());
   if (!function)
     return runBody(body, {});
-  Called &state = called[function];
+  CallState &state = called[function];
   return runBody(body, state.arguments ? *state.arguments : declaredArguments(function));
 }
 
 std::vector<KnownValue> ShapeAnalysis::call(FuncOp function, std::vector<KnownValue> arguments) {
   if (!function || function.isExternal() || function.getGeneric())
     return {};
-  Called &state = called[function];
+  CallState &state = called[function];
   std::vector<KnownValue> unknown(function.getNumResults());
   if (arguments.size() != function.getNumDataArguments() || state.isOpen)
     arguments = declaredArguments(function);
@@ -105,12 +105,12 @@ std::vector<KnownValue> ShapeAnalysis::call(FuncOp function, std::vector<KnownVa
     state.arguments = arguments;
   for (auto [sofar, argument] : llvm::zip(*state.arguments, arguments))
     sofar = join(sofar, argument);
-  if (state.known.size() > mostContexts)
+  if (state.known.size() > maxContexts)
     arguments = *state.arguments;
   for (auto &[before, results] : state.known)
     if (before == arguments)
       return results;
-  if (state.isRunning || depth > deepestCall) {
+  if (state.isRunning || depth > maxCallDepth) {
     // For a recursive function, arguments and results are unknown.
     state.arguments = declaredArguments(function);
     return unknown;
@@ -140,7 +140,7 @@ ValueShapes ShapeAnalysis::runBody(Block &body, ArrayRef<KnownValue> arguments) 
   // The first round uses the values that enter loops, the following rounds also those from the
   // previous iteration.
   bool changed = true;
-  for (unsigned round = 0; changed && round <= mostRounds + 1; ++round) {
+  for (unsigned round = 0; changed && round <= maxRounds + 1; ++round) {
     changed = false;
     for (Operation *op : order)
       if (Node::isNode(op))
@@ -158,7 +158,7 @@ bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
   for (Value input : node.data()) {
     auto known = values.find(input);
     Node from = definingNode(input);
-    bool isBack = isMerge && leadsBack(from.getOperation());
+    bool isBack = isMerge && feedsNextIteration(from.getOperation());
     isLoop |= isBack;
     if (isBack && round == 0)
       continue;
@@ -178,7 +178,7 @@ bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
       KnownValue together = join(values[result], value);
       if (together != values[result]) {
         changed = true;
-        value = round >= mostRounds ? KnownValue{shapeOf(result.getType())} : together;
+        value = round >= maxRounds ? KnownValue{shapeOf(result.getType())} : together;
       }
     }
     values[result] = value;
@@ -221,8 +221,8 @@ void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
                                  ShapeResults &results) {
   results.values.resize(node.numResults());
   bool isNeeded = llvm::any_of(results.values, [](auto &value) { return !value.constant; });
-  bool isLarge =
-      llvm::any_of(results.values, [](auto &value) { return value.shape.count() > mostConstants; });
+  bool isLarge = llvm::any_of(
+      results.values, [](auto &value) { return value.shape.count() > maxConstantElements; });
   std::vector<Tensor> constants;
   for (const KnownValue *input : inputs)
     constants.push_back(input->constant);
@@ -274,7 +274,7 @@ std::vector<KnownValue> ShapeAnalysis::loopResults(const CallInfo &info,
       if (together == value)
         continue;
       changed = true;
-      value = round >= mostRounds ? KnownValue() : together;
+      value = round >= maxRounds ? KnownValue() : together;
     }
     if (!changed)
       return values;

@@ -40,7 +40,7 @@ public:
   std::vector<ShapeConflict> findConflicts();
 
 private:
-  struct Called {
+  struct CallState {
     std::optional<std::vector<KnownValue>> arguments; // nullopt if the function isn't called
     std::vector<std::pair<std::vector<KnownValue>, std::vector<KnownValue>>> known;
     bool isRunning = false;
@@ -63,7 +63,7 @@ private:
   mlir::ModuleOp module;
   Effects effects;
   FunctionMap functions;
-  std::map<mlir::Operation *, Called> called;
+  std::map<mlir::Operation *, CallState> called;
   std::map<mlir::Block *, std::vector<mlir::Operation *>> orders;
   llvm::DenseSet<mlir::Value> fed;
   std::map<mlir::Operation *, std::string> conflicts;

@@ -18,7 +18,7 @@ namespace tfg {
 namespace {
 
 /// Returns the text of an attribute such as `T = f32` as part of a name.
-std::string spelled(Attribute value) {
+std::string attributeSuffix(Attribute value) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (auto function = dyn_cast<tf_type::FuncAttr>(value))
@@ -28,7 +28,7 @@ std::string spelled(Attribute value) {
   else if (auto number = dyn_cast<IntegerAttr>(value))
     stream << number.getValue();
   else if (auto list = dyn_cast<ArrayAttr>(value))
-    llvm::interleave(list, stream, [&](Attribute one) { stream << spelled(one); }, "_");
+    llvm::interleave(list, stream, [&](Attribute one) { stream << attributeSuffix(one); }, "_");
   else
     value.print(stream, /*elideType=*/true);
   std::string name;
@@ -103,7 +103,7 @@ FuncOp Specializer::instanceOf(FuncOp generic, DictionaryAttr attrs, Operation *
   }
   std::string name = generic.getName().str();
   for (NamedAttribute attr : attrs)
-    name += "_" + attr.getName().str() + "_" + spelled(attr.getValue());
+    name += "_" + attr.getName().str() + "_" + attributeSuffix(attr.getValue());
   if (!instantiator)
     instantiator.emplace(module);
   Expected<FuncOp> made = instantiator->instantiate(generic, attrs, names.unique(name));
@@ -240,7 +240,7 @@ void Specializer::specialize(FunctionalNode functional) {
       renamed[function.getName()] = copy.getSymNameAttr();
   }
   if (!renamed.empty())
-    callInstead(node, renamed);
+    replaceCallees(node, renamed);
 }
 
 // --- walking ------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ namespace tfg {
 namespace {
 
 /// The differences between a subgraph of a request and a body of a module.
-struct Surroundings {
+struct BodyContext {
   function_ref<bool(Node)> isKept, runsUnneeded;
   FunctionLibrary &functions;
   NameScope *names = nullptr; // null if names are only used in messages
@@ -35,7 +35,7 @@ bool mayRepeat(Node node) {
 
 class Structurer {
 public:
-  Structurer(Block &body, const Surroundings &around)
+  Structurer(Block &body, const BodyContext &around)
       : around(around), order(topologicalOrder(body)), loops(findLoops(order)), deadness(order) {}
 
   /// Emits a remark with the reason for each loop that stays.
@@ -43,7 +43,7 @@ public:
     const LoopRules rules{around.isKept, mayRepeat, around.runsUnneeded};
     for (std::unique_ptr<Loop> &loop : loops) {
       LoopParts parts(*loop, rules, deadness);
-      if (findObstacle(*loop) || !parts.find() || !areApart(*loop, parts))
+      if (findObstacle(*loop) || !parts.find() || !preservesRunCounts(*loop, parts))
         continue;
       StringRef name = loop->frameName.getValue();
       bool staysByName = around.keepsExits && !loop->parent;
@@ -60,9 +60,9 @@ public:
 private:
   bool findObstacle(Loop &loop) const;
   bool mayWait(Node node) const;
-  static bool areApart(Loop &loop, const LoopParts &parts);
+  static bool preservesRunCounts(Loop &loop, const LoopParts &parts);
 
-  const Surroundings around;
+  const BodyContext around;
   const std::vector<Operation *> order;
   std::vector<std::unique_ptr<Loop>> loops;
   Deadness deadness;
@@ -79,16 +79,16 @@ bool Structurer::mayWait(Node node) const {
 }
 
 /// Returns whether the node forwards references to variables, which regions can't.
-bool passesReferencesOn(Node node) {
+bool forwardsReferences(Node node) {
   StringRef kind = node.opType();
   bool isForReferences = kind.starts_with("Ref") && kind != "RefIdentity";
-  bool takesValue = leadsBack(node.getOperation()) || kind == "LoopCond";
+  bool takesValue = feedsNextIteration(node.getOperation()) || kind == "LoopCond";
   return isForReferences ||
          (takesValue && llvm::any_of(node.data(), [](Value value) { return isReference(value); }));
 }
 
 /// Returns whether the executor rejects the frame or has special instructions for it.
-bool isForTheExecutor(Node enter) {
+bool needsExecutor(Node enter) {
   return overlaps(enter) || parallelIterations(enter) <= 0 || !frameName(enter);
 }
 
@@ -96,11 +96,11 @@ bool Structurer::findObstacle(Loop &loop) const {
   if (!loop.children.empty())
     loop.refuse(loop.children.front()->culprit, "a nested loop isn't converted");
   for (Operation *op : loop.enters)
-    if (isForTheExecutor(Node(op)))
+    if (needsExecutor(Node(op)))
       loop.refuse(
           op, "its frame is marked to overlap, has no name, or has an invalid parallel_iterations");
   for (Operation *op : loop.nodes)
-    if (passesReferencesOn(Node(op)))
+    if (forwardsReferences(Node(op)))
       loop.refuse(op, ("node '" + Node(op).name() + "' forwards a reference to a variable").str());
     else if (mayWait(Node(op)))
       loop.refuse(op, ("node '" + Node(op).name() + "' may block").str());
@@ -108,7 +108,7 @@ bool Structurer::findObstacle(Loop &loop) const {
 }
 
 /// Returns whether each node would run as often as in the frame.
-bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
+bool Structurer::preservesRunCounts(Loop &loop, const LoopParts &parts) {
   llvm::DenseSet<Operation *> body(parts.bodyNodes().begin(), parts.bodyNodes().end());
   for (Operation *op : parts.conditionNodes())
     if (body.contains(op)) {
@@ -121,12 +121,12 @@ bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
 } // namespace
 
 // Copies the subgraph only if it contains v1 loops, which is rare.
-void structureLoops(NeededPart &part, FunctionLibrary &functions) {
-  if (!part.hasNode([](Node node) { return leadsBack(node.getOperation()); }))
+void structureLoops(PrunedSubgraph &part, FunctionLibrary &functions) {
+  if (!part.hasNode([](Node node) { return feedsNextIteration(node.getOperation()); }))
     return;
   auto nothing = [](Node) { return false; }; // results of the subgraph count as uses
   auto everything = [](Node node) { return !mayRepeat(node); };
-  Structurer(part.makeOwn(), {nothing, everything, functions}).run();
+  Structurer(part.copyNodes(), {nothing, everything, functions}).run();
 }
 
 } // namespace tfg

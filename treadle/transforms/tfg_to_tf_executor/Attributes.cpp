@@ -196,7 +196,7 @@ TfForm treadle::tfFormOf(tfg::Node node, const llvm::StringSet<> &functions) {
   }
   StringRef twin = form.op;
   bool isStateless = twin.consume_front("Stateless");
-  if (hasStatelessTwin(twin) && !node.attr("is_stateless")) {
+  if (hasStatelessVariant(twin) && !node.attr("is_stateless")) {
     form.attrs.append("is_stateless", builder.getBoolAttr(isStateless));
     form.op = twin.str();
   }

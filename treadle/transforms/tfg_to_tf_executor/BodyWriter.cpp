@@ -153,7 +153,7 @@ LogicalResult BodyWriter::writeNode(tfg::Node node) {
 LogicalResult BodyWriter::writeNodes(Block &source) {
   std::vector<Operation *> order = tfg::topologicalOrder(source);
   for (Operation *op : order)
-    if (tfg::leadsBack(op))
+    if (tfg::feedsNextIteration(op))
       writeSource(op);
   for (Operation *op : order)
     if (!placeholders.contains(op) && failed(writeNode(op)))
@@ -177,6 +177,6 @@ void BodyWriter::writeFetch(ValueRange data, ValueRange control) {
   SmallVector<Value> fetches(data);
   llvm::append_range(fetches, control);
   tfe::FetchOp::create(builder, graph.getLoc(), fetches);
-  for (tfe::EnterOp enter : findForgottenConstants(graph))
+  for (tfe::EnterOp enter : findNonconstantInvariants(graph))
     enter->setAttr(notConstantKey, builder.getUnitAttr());
 }

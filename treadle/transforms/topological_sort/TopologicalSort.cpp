@@ -30,7 +30,7 @@ std::vector<Operation *> topologicalOrder(Block &body) {
       continue;
     position[&op] = nodes.size();
     nodes.push_back(&op);
-    endsIteration.push_back(leadsBack(&op));
+    endsIteration.push_back(feedsNextIteration(&op));
   }
   std::vector<unsigned> waiting(nodes.size(), 0);
   auto isInput = [&](Value value) {

@@ -11,7 +11,7 @@ namespace {
 
 class ConditionalConverter {
 public:
-  ConditionalConverter(Body &body, Conditional &conditional)
+  ConditionalConverter(BodyConversion &body, Conditional &conditional)
       : body(body), conversion(body.conversion), conditional(conditional),
         stages(body, conditional) {}
 
@@ -58,7 +58,7 @@ private:
   void dissolve();
   void finish();
 
-  Body &body;
+  BodyConversion &body;
   Conversion &conversion;
   Conditional &conditional;
   Stages stages;
@@ -251,7 +251,7 @@ void convertConditionals(Conversion &conversion, Block &block) {
   });
   if (!hasSwitch)
     return;
-  Body body(conversion, block);
+  BodyConversion body(conversion, block);
   for (Conditional *conditional : body.branches.innermostFirst()) {
     ConditionalConverter converter(body, *conditional);
     if (!converter.isNeeded())

@@ -70,7 +70,7 @@ Deadness::Set Deadness::of(Value value) {
 }
 
 /// Returns the common condition if the inputs cover all outcomes of one predicate.
-std::optional<Deadness::Set> Deadness::whereSidesMeet(ArrayRef<Set> inputs) {
+std::optional<Deadness::Set> Deadness::commonConditions(ArrayRef<Set> inputs) {
   const std::vector<Condition> first = sets[inputs[0]]; // creating sets invalidates references
   for (Condition c : first) {
     if (c.second < 0 || numSides.lookup(c.first) != inputs.size())
@@ -99,7 +99,7 @@ Deadness::Set Deadness::ofMerge(Node node) {
     return aliveItself(node);
   if (llvm::all_equal(inputs))
     return inputs[0];
-  if (std::optional<Set> met = whereSidesMeet(inputs))
+  if (std::optional<Set> met = commonConditions(inputs))
     return *met;
   std::vector<Condition> common = sets[inputs[0]];
   for (Set input : inputs)
@@ -136,14 +136,14 @@ Deadness::Set Deadness::find(Node node) {
 /// Returns whether a v1 control flow node has the inputs and outputs of its op. The GraphDef
 /// importer guarantees that, but MLIR text doesn't.
 static bool hasRightForm(Node node) {
-  struct Least {
+  struct MinimumArity {
     unsigned inputs, outputs;
   };
   StringRef kind = v1Kind(node);
-  Least least = isSwitch(node)           ? Least{2, 1}
-                : !isV1ControlFlow(node) ? Least{0, 0}
-                : kind == "Merge"        ? Least{1, 2}
-                                         : Least{1, 1};
+  MinimumArity least = isSwitch(node)           ? MinimumArity{2, 1}
+                       : !isV1ControlFlow(node) ? MinimumArity{0, 0}
+                       : kind == "Merge"        ? MinimumArity{1, 2}
+                                                : MinimumArity{1, 1};
   if (kind == "Switch")
     least.outputs = 2;
   return node.numData() >= least.inputs && node.numResults() >= least.outputs;

@@ -48,7 +48,7 @@ private:
   Set aliveItself(Node node) { return intern({{node.getOperation(), -1}}); }
   Set find(Node node);
   Set ofMerge(Node node);
-  std::optional<Set> whereSidesMeet(llvm::ArrayRef<Set> inputs);
+  std::optional<Set> commonConditions(llvm::ArrayRef<Set> inputs);
   Set ofExit(Node node);
 
   bool isRightForm = true;

@@ -207,13 +207,13 @@ bool LoopParts::checkExits() {
 bool LoopParts::checkDeadness() {
   Deadness::Set entered = 0;
   for (Operation *enter : loop.enters) {
-    if (!deadness.includes(whereItRuns(), deadness.of(enter)))
+    if (!deadness.includes(runCondition(), deadness.of(enter)))
       return refuse(Node(enter), "node '", "' may be dead while the rest of the loop runs");
     entered = deadness.join(entered, deadness.of(enter));
   }
-  if (whereItRuns() != entered)
+  if (runCondition() != entered)
     return refuse(loopCond, "node '", "' may be dead while the rest of the loop runs");
-  const Deadness::Set goesOn = whereItGoesOn();
+  const Deadness::Set goesOn = continueCondition();
   for (const Variable &variable : variables)
     if (variable.next && deadness.of(variable.next.getOperation()) != goesOn)
       return refuse(variable.next, "node '",
@@ -221,11 +221,11 @@ bool LoopParts::checkDeadness() {
   return true;
 }
 
-Deadness::Set LoopParts::whereItGoesOn() {
+Deadness::Set LoopParts::continueCondition() {
   for (Operation *op : loop.nodes)
     if (isLoopSwitch(op))
-      return deadness.join(whereItRuns(), deadness.of(op->getResult(1)));
-  return whereItRuns(); // which no NextIteration should have
+      return deadness.join(runCondition(), deadness.of(op->getResult(1)));
+  return runCondition(); // which no NextIteration should have
 }
 
 // Nodes with side effects must be dead whenever their part of the structured loop doesn't run.
@@ -235,9 +235,9 @@ bool LoopParts::checkEffects() {
            !deadness.includes(deadness.of(op), where);
   };
   for (Operation *op : inCondition)
-    if (runsElsewhere(op, whereItRuns()))
+    if (runsElsewhere(op, runCondition()))
       return refuse(Node(op), "node '", "' may run while the rest of the loop is dead");
-  const Deadness::Set goesOn = whereItGoesOn();
+  const Deadness::Set goesOn = continueCondition();
   for (Operation *op : inBody)
     if (runsElsewhere(op, goesOn))
       return refuse(Node(op), "node '", "' may run when the loop ends");
@@ -345,7 +345,7 @@ bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
 // --- replacement -------------------------------------------------------------------------------
 
 void LoopParts::replaceExits(Node structured, function_ref<bool(Node)> staysByName) {
-  runs = whereItRuns();
+  runs = runCondition();
   for (Operation *op : loop.exits) {
     Node exit(op);
     Value result = structured.results()[*indexOf(exit.data()[0])];

@@ -93,8 +93,8 @@ private:
   bool checkDeadness();
   bool checkEffects();
   /// Return the conditions under which the loop runs, and under which another iteration follows.
-  Deadness::Set whereItRuns() { return deadness.of(loopCond.getOperation()); }
-  Deadness::Set whereItGoesOn();
+  Deadness::Set runCondition() { return deadness.of(loopCond.getOperation()); }
+  Deadness::Set continueCondition();
   void markBody();
   bool collect();
   bool collectBody(llvm::SmallVector<mlir::Operation *> pending,

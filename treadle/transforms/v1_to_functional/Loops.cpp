@@ -140,7 +140,7 @@ public:
   }
 
 private:
-  struct Place {
+  struct UnitPosition {
     Unit *unit = nullptr;
     const Loop *frame = nullptr; // the frame that contains the unit
   };
@@ -149,10 +149,10 @@ private:
     Unit *unit = add();
     unit->loop = &loop;
     for (Operation *op : loop.nodes)
-      places.try_emplace(op).first->second.frame = &loop;
+      positions.try_emplace(op).first->second.frame = &loop;
     for (ArrayRef<Operation *> border : {ArrayRef(loop.enters), ArrayRef(loop.exits)})
       for (Operation *op : border)
-        places[op] = {unit, loop.parent};
+        positions[op] = {unit, loop.parent};
   }
 
   Unit *add() {
@@ -160,15 +160,15 @@ private:
     return root.users.back();
   }
 
-  Place placeOf(Operation *op) {
-    Place &place = places[op];
+  UnitPosition positionOf(Operation *op) {
+    UnitPosition &place = positions[op];
     if (!place.unit)
       place.unit = add();
     return place;
   }
 
   void addEdges(Operation *user) {
-    Place to = placeOf(user);
+    UnitPosition to = positionOf(user);
     user->walk([&](Operation *op) { // values that regions use count as operands
       for (Value operand : op->getOperands())
         if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == user->getBlock())
@@ -176,9 +176,9 @@ private:
     });
   }
 
-  void addEdge(Operation *op, Place to) {
+  void addEdge(Operation *op, UnitPosition to) {
     StringRef kind = Node::isNode(op) ? v1Kind(Node(op)) : StringRef();
-    Place from = placeOf(op);
+    UnitPosition from = positionOf(op);
     bool staysInside = from.unit == to.unit && kind == "Enter";
     if (kind != "NextIteration" && from.frame == to.frame && !staysInside)
       from.unit->users.push_back(to.unit);
@@ -186,7 +186,7 @@ private:
 
   std::deque<Unit> units;
   Unit root; // uses all of them
-  llvm::DenseMap<Operation *, Place> places;
+  llvm::DenseMap<Operation *, UnitPosition> positions;
 };
 
 } // namespace

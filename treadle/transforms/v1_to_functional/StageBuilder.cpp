@@ -226,7 +226,7 @@ void StageBuilder::takeBack(Node raised) {
 //===----------------------------------------------------------------------===//
 
 /// In a graph, results of a conditional keep their names, so that they can be fetched.
-Node StageBuilder::handOn(Node merge, Value result, Value index) {
+Node StageBuilder::forwardValues(Node merge, Value result, Value index) {
   OpBuilder builder(merge.getOperation());
   NodeBuilder named(builder, index ? "IdentityN" : "Identity");
   named.placedAs(merge).name(merge.name()).inputs(result);
@@ -246,7 +246,7 @@ Node StageBuilder::handOn(Node merge, Value result, Value index) {
 void StageBuilder::replaceMerge(Node merge, Value result, Value index) {
   Value token = node.controlResult();
   if (isa<GraphOp>(merge->getParentOp()) && !conditional.parent && !isLowered(merge)) {
-    Node identity = handOn(merge, result, index);
+    Node identity = forwardValues(merge, result, index);
     result = identity.results()[0];
     index = index ? identity.results()[1] : index;
     token = identity.controlResult();

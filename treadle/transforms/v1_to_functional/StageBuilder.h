@@ -25,7 +25,7 @@ bool isEnd(mlir::Operation *op);
 
 class StageBuilder {
 public:
-  StageBuilder(Body &body, Conditional &conditional, const Stages &stages,
+  StageBuilder(BodyConversion &body, Conditional &conditional, const Stages &stages,
                const StagedConditional &shared, unsigned stage)
       : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
         shared(shared), stage(stage) {}
@@ -60,9 +60,9 @@ private:
   }
   void replace();
   void replaceMerge(Node merge, mlir::Value result, mlir::Value index);
-  Node handOn(Node merge, mlir::Value result, mlir::Value index);
+  Node forwardValues(Node merge, mlir::Value result, mlir::Value index);
 
-  Body &body;
+  BodyConversion &body;
   Conversion &conversion;
   Conditional &conditional;
   const Stages &stages;

@@ -6,7 +6,8 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-Stages::Stages(Body &body, Conditional &conditional) : body(body), conditional(conditional) {
+Stages::Stages(BodyConversion &body, Conditional &conditional)
+    : body(body), conditional(conditional) {
   for (Branch *branch : conditional.branches)
     collect(branch, branch->side);
   llvm::sort(members,
@@ -32,7 +33,7 @@ void Stages::collect(Branch *branch, unsigned side) {
 // depend on it, so it may cut too often.
 void Stages::find() {
   findByPosition();
-  if (numStages > 1 && body.mayLookAt(high - low + 1)) {
+  if (numStages > 1 && body.mayVisit(high - low + 1)) {
     llvm::DenseMap<Operation *, unsigned> stagesByPosition = std::move(stages);
     unsigned count = numStages;
     findByPaths();

@@ -2,13 +2,13 @@
 // outside of it, as in gradients; then it becomes several Ifs.
 #pragma once
 
-#include "treadle/transforms/v1_to_functional/Body.h"
+#include "treadle/transforms/v1_to_functional/BodyConversion.h"
 
 namespace treadle::tfg {
 
 class Stages {
 public:
-  Stages(Body &body, Conditional &conditional);
+  Stages(BodyConversion &body, Conditional &conditional);
 
   unsigned count() const { return numStages; }
   unsigned stageOf(mlir::Operation *op) const { return stages.lookup(op); }
@@ -39,7 +39,7 @@ private:
   void findByPaths();
   void sinkPureNodes();
 
-  Body &body;
+  BodyConversion &body;
   Conditional &conditional;
   llvm::DenseMap<mlir::Operation *, unsigned> sides;
   llvm::DenseSet<mlir::Operation *> mergeSet;

@@ -27,20 +27,20 @@ from ._writer import Dim, Tensor, Value, Writer
 
 @composed("atleast_1d")
 def _vector(x: Any) -> Any:
-    return _each_at_least(x, _vector, 1)
+    return _with_rank_at_least(x, _vector, 1)
 
 
 @composed("atleast_2d")
 def _matrix(x: Any) -> Any:
-    return _each_at_least(x, _matrix, 2)
+    return _with_rank_at_least(x, _matrix, 2)
 
 
 @composed("atleast_3d")
 def _volume(x: Any) -> Any:
-    return _each_at_least(x, _volume, 3)
+    return _with_rank_at_least(x, _volume, 3)
 
 
-def _each_at_least(x: Any, form: Any, rank: int) -> Any:
+def _with_rank_at_least(x: Any, form: Any, rank: int) -> Any:
     """Adds dimensions up to the required rank: leading ones, and the third one at the end."""
     if not isinstance(x, Operand):
         return [form(part) for part in x]
@@ -76,18 +76,18 @@ def _is_one(dim: Dim) -> bool:
 
 
 @composed("hstack")
-def _side_by_side(tensors: Sequence[Operand]) -> Operand:
+def _column_stacked(tensors: Sequence[Operand]) -> Operand:
     parts = _vector(tensors)
     return cat(parts, 0 if parts[0].rank == 1 else 1)
 
 
 @composed("vstack", "row_stack")
-def _one_above_the_other(tensors: Sequence[Operand]) -> Operand:
+def _row_stacked(tensors: Sequence[Operand]) -> Operand:
     return cat(_matrix(tensors), 0)
 
 
 @composed("dstack")
-def _one_behind_the_other(tensors: Sequence[Operand]) -> Operand:
+def _concatenated(tensors: Sequence[Operand]) -> Operand:
     return cat(_volume(tensors), 2)
 
 

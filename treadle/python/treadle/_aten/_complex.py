@@ -12,7 +12,7 @@ from ._rules import rule
 from ._writer import FLOAT, Tensor, Writer
 
 
-def _together(w: Writer, real: Any, imag: Any) -> Output:
+def _promoted_dtype(w: Writer, real: Any, imag: Any) -> Output:
     return w.op("Complex", real, imag, Tout=dtypes.name_of(w.result.dtype))
 
 
@@ -24,17 +24,17 @@ def _view_as_real(w: Writer, x: Tensor) -> Output:
 @rule("view_as_complex", "view_as_complex_copy")
 def _view_as_complex(w: Writer, x: Tensor) -> Output:
     real, imag = w.op("Unpack", x, num=2, axis=x.rank - 1)
-    return _together(w, real, imag)
+    return _promoted_dtype(w, real, imag)
 
 
 @rule("complex")
 def _complex(w: Writer, real: Tensor, imag: Tensor) -> Output:
-    return _together(w, real, imag)
+    return _promoted_dtype(w, real, imag)
 
 
 @rule("polar")
 def _polar(w: Writer, radius: Tensor, angle: Tensor) -> Output:
-    return _together(w, radius.out * w.op("Cos", angle), radius.out * w.op("Sin", angle))
+    return _promoted_dtype(w, radius.out * w.op("Cos", angle), radius.out * w.op("Sin", angle))
 
 
 @rule("angle")

@@ -39,7 +39,7 @@ def conditions_of(
     texts: Sequence[str], ranges: Sequence[tuple[str, int, Any, Any]], names: Collection[str]
 ) -> list[Condition]:
     """The conditions that texts state, and those of ranges: an argument, a dimension, and its
-    smallest and largest size (None: any). What isn't about the named arguments is left out, and so
+    smallest and largest size (None: any). Conditions on other arguments are left out, and so
     are sizes that only decide strides."""
     whole = dict.fromkeys([*texts, *(text for r in ranges for text in _bounds(*r))])
     found = [_parsed(text, names) for text in whole]

@@ -33,7 +33,7 @@ def write_cond(
     results: list[list[Any]] = []
     with importer.writer.builder.cond(_output(node, predicate)) as branches:
         for branch, module in ((branches.true, true), (branches.false, false)):
-            with branch(), _own_dims(importer):
+            with branch(), _scoped_dims(importer):
                 results.append(_results(importer, module, operands))
                 for i, result in enumerate(results[-1]):
                     if result is not None:
@@ -62,7 +62,7 @@ def write_while(
 
     def tested(values: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Returns the value of the condition, and the variables after it."""
-        with _own_dims(importer):
+        with _scoped_dims(importer):
             truth, *changed = _results(importer, condition, given(condition, values))
             changed = [_output(node, c) for c in changed]
             return _output(node, truth), [*values[: len(values) - len(changed)], *changed]
@@ -74,7 +74,7 @@ def write_while(
         first |= dict(zip(names, values, strict=True))
     with importer.writer.builder.while_loop(variables=first) as loop:
         loop.condition(loop.truth if changes else tested([loop[n] for n in names])[0])
-        with _own_dims(importer):
+        with _scoped_dims(importer):
             results = _results(importer, body, given(body, [loop[n] for n in names]))
             values = [_output(node, result) for result in results]
         if changes:
@@ -130,7 +130,7 @@ def write_scan(
     first["i"] = np.int32(0)
     with w.builder.while_loop(variables=first) as loop:
         loop.condition(loop.i < count)
-        with _own_dims(importer):
+        with _scoped_dims(importer):
             now = [loop[name] for name in names[: len(carried)]]
             now += [w.op("GatherV2", x, loop.i, w.indices(0)) for x in rows]
             values = [Tensor(w, x, meta) for x, meta in zip(now, metas, strict=False)]
@@ -180,9 +180,9 @@ def _results(importer: _Importer, graph: Graph, values: Sequence[Any]) -> list[A
 
 
 @contextmanager
-def _own_dims(importer: _Importer) -> Iterator[None]:
+def _scoped_dims(importer: _Importer) -> Iterator[None]:
     """Limits facts about symbolic dimensions that are found in a body to that body."""
-    with importer.writer.own_dims():
+    with importer.writer.scoped_dims():
         yield
 
 

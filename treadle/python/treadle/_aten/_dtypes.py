@@ -153,7 +153,9 @@ def _kind_of_number(number: Any) -> int:
     return next(i for i, kind in enumerate((bool, int, float, complex)) if isinstance(number, kind))
 
 
-def _together(dtypes: Sequence[tuple[DType, int]], numbers: Sequence[Any], default: DType) -> DType:
+def _promoted_dtype(
+    dtypes: Sequence[tuple[DType, int]], numbers: Sequence[Any], default: DType
+) -> DType:
     """Returns the promoted dtype of tensors (dtypes and ranks) and Python numbers: tensors of rank
     0 and numbers count only if they are of a higher kind."""
     kinds = [_rank(d) for d, _ in dtypes] + [_kind_of_number(n) for n in numbers]
@@ -173,7 +175,7 @@ def elementwise(
     kind: Kind, tensors: Sequence[tuple[DType, int]], numbers: Sequence[Any], default: DType
 ) -> tuple[DType, DType]:
     """The dtype that an op computes in, and that of its result."""
-    result = _together(tensors, numbers, default)
+    result = _promoted_dtype(tensors, numbers, default)
     if kind is Kind.FLOAT and _rank(result) < 2:
         result = default
     if kind is Kind.POWER and result == bool_:

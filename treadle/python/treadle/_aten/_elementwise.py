@@ -42,7 +42,7 @@ def parts_of(w: Writer, x: Output) -> list[Output]:
     return [w.op(part, x, Tout=real) for part in ("Real", "Imag")]
 
 
-def _of_integers_never(op: str, otherwise: bool) -> Unary:
+def _false_for_integers(op: str, otherwise: bool) -> Unary:
     """A question about floating numbers, whose answer for others is known."""
 
     def write(w: Writer, x: Output) -> Output:
@@ -56,7 +56,7 @@ def _of_integers_never(op: str, otherwise: bool) -> Unary:
     return write
 
 
-def _in_wider(op: str) -> Callable[..., Output]:
+def _computed_wider(op: str) -> Callable[..., Output]:
     """Computes an op without kernels for the narrowest integers in wider ones, which is equal
     modulo 2^n."""
 
@@ -166,17 +166,17 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "floor": (KEEP, _of_floats("Floor")),
     "i0": (FLOAT, _node("BesselI0")),
     "frac": (KEEP, lambda w, x: x - _truncated(w, x)),
-    "isfinite": (KEEP, _of_integers_never("IsFinite", True)),
-    "isinf": (KEEP, _of_integers_never("IsInf", False)),
-    "isnan": (KEEP, _of_integers_never("IsNan", False)),
+    "isfinite": (KEEP, _false_for_integers("IsFinite", True)),
+    "isinf": (KEEP, _false_for_integers("IsInf", False)),
+    "isnan": (KEEP, _false_for_integers("IsNan", False)),
     "lgamma": (FLOAT, _node("Lgamma")),
     "log": (FLOAT, _node("Log")),
     "log10": (FLOAT, _logarithm(10.0)),
     "log1p": (FLOAT, _node("Log1p")),
     "log2": (FLOAT, _logarithm(2.0)),
     "logical_not": (KEEP, lambda w, x: w.op("LogicalNot", _truth(w, x))),
-    "neg": (KEEP, _in_wider("Neg")),
-    "_neg_view": (KEEP, _in_wider("Neg")),
+    "neg": (KEEP, _computed_wider("Neg")),
+    "_neg_view": (KEEP, _computed_wider("Neg")),
     "positive": (KEEP, lambda w, x: x),
     "reciprocal": (FLOAT, _node("Reciprocal")),
     "relu": (KEEP, _node("Relu")),
@@ -214,13 +214,13 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
 }
 
 # Ops with bool results for all dtypes.
-_QUESTIONS = {"isfinite", "isinf", "isnan", "logical_not", "prims.signbit", "signbit"}
+_BOOL_RESULT_OPS = {"isfinite", "isinf", "isnan", "logical_not", "prims.signbit", "signbit"}
 
 
 def _register_unary(name: str, kind: Any, write: Unary) -> None:
     def apply(w: Writer, x: Tensor) -> Output:
         (value,), dtype = w.promoted(kind, x)
-        return w.cast(write(w, value), dtypes.bool_ if name in _QUESTIONS else dtype)
+        return w.cast(write(w, value), dtypes.bool_ if name in _BOOL_RESULT_OPS else dtype)
 
     rule(name)(apply)
 
@@ -291,8 +291,8 @@ def _floor_division(w: Writer, x: Output, y: Output) -> Output:
     return w.op("SelectV2", y == 0.0, exact, whole)
 
 
-def _remainder_towards_zero(w: Writer, x: Output, y: Output) -> Output:
-    return w.op("Mod", x, y) if _is_floating(x) else _in_wider("TruncateMod")(w, x, y)
+def _truncated_remainder(w: Writer, x: Output, y: Output) -> Output:
+    return w.op("Mod", x, y) if _is_floating(x) else _computed_wider("TruncateMod")(w, x, y)
 
 
 def _larger_number(op: str, on_bool: str) -> Binary:
@@ -389,7 +389,7 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "floor_divide": (KEEP, _floor_division),
     "fmax": (KEEP, _larger_number("Maximum", "LogicalOr")),
     "fmin": (KEEP, _larger_number("Minimum", "LogicalAnd")),
-    "fmod": (KEEP, _remainder_towards_zero),
+    "fmod": (KEEP, _truncated_remainder),
     "ge": (BOOL, _compared("GreaterEqual")),
     "gt": (BOOL, _compared("Greater")),
     "hypot": (KEEP, _hypotenuse),
@@ -505,7 +505,7 @@ def _power_of_integers(w: Writer, x: Output, y: Output) -> Output:
     """Computes integer powers. A negative exponent truncates 1 / x: 1 and -1 have a power, others
     zero."""
     zero, one = _like(w, 0, x), _like(w, 1, x)
-    whole = _in_wider("Pow")(w, x, w.op("Maximum", y, zero))
+    whole = _computed_wider("Pow")(w, x, w.op("Maximum", y, zero))
     size_is_one = w.op("LogicalOr", x == one, x == -one)
     odd = w.op("BitwiseAnd", y, one) == one
     inverse = w.op("SelectV2", size_is_one, w.op("SelectV2", odd, x, one), zero)
@@ -521,7 +521,7 @@ def _pow(w: Writer, x: Any, y: Any) -> Output:
         return w.cast(special(w, base), dtype)
     if base.dtype.startswith("int") and not is_number:
         return w.cast(_power_of_integers(w, base, exponent), dtype)
-    return w.cast(_in_wider("Pow")(w, base, exponent), dtype)
+    return w.cast(_computed_wider("Pow")(w, base, exponent), dtype)
 
 
 # ---- three operands and more

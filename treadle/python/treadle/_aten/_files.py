@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .._errors import Error, InvalidArgumentError, UnavailableError
 from . import _archive
-from ._importer import Alone
+from ._importer import FileOrigin
 from ._model import model_of
 
 Path = str | os.PathLike[str]
@@ -53,7 +53,9 @@ def convert(path: Path, to: Path) -> None:
 def model(path: Path) -> bytes:
     exported, name = _archive.read(path), os.fspath(path)
     try:
-        return model_of(exported.graph, Alone(), exported.outputs, conditions=exported.conditions)
+        return model_of(
+            exported.graph, FileOrigin(), exported.outputs, conditions=exported.conditions
+        )
     except Error as error:
         raise type(error)(f"{name}: {error.message}", node=error.node) from error
     except RecursionError:

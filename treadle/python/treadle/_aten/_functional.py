@@ -66,7 +66,7 @@ class _Rewriter:
         rest = [node for node in self.out if node.op != "placeholder"]
         return connect(Graph([*(self.first[places[number]] for number in order), *rest]))
 
-    def changed_places(self) -> set[int]:
+    def changed_positions(self) -> set[int]:
         """The numbers of the placeholders that it changes."""
         changed = self._changed()
         if inner := [node for node in changed if node.op == "attribute"]:
@@ -121,10 +121,10 @@ class _Rewriter:
         """Returns the current new value of an old node."""
         changes = self.changes[self._root(node)]
         if node in self.base and self.seen[node] != changes:
-            self.now[node], self.seen[node] = self._taken_again(node), changes
+            self.now[node], self.seen[node] = self._retaken_view(node), changes
         return self.now[node]
 
-    def _taken_again(self, node: Node) -> Node:
+    def _retaken_view(self, node: Node) -> Node:
         base = self._value(self.base[node])
         if _is_same(node):
             return base
@@ -154,7 +154,7 @@ class _Rewriter:
             args[2] = [operands[i] for i in order[: len(first) + len(changed)]]
             args[3] = [operands[i] for i in order[len(args[2]) :]]
         writers = [self.bodies[body] for body in bodies]
-        is_silent = [node.target == "while_loop" and not writers[0].changed_places(), False]
+        is_silent = [node.target == "while_loop" and not writers[0].changed_positions(), False]
         graphs = [
             writer.returning([] if silent else changed, order)
             for writer, silent in zip(writers, is_silent, strict=True)
@@ -185,7 +185,7 @@ class _Rewriter:
         changed = node.args[0] if node.args else None
         if not isinstance(changed, Node) or not isinstance(changed.known, Meta):
             raise _cannot(node, "it changes no tensor")
-        if node.packet in _OF_SHAPE:
+        if node.packet in _SHAPE_CHANGING_OPS:
             raise _cannot(node, "it changes the shape of a tensor in place")
         args, kwargs = self._given(node.args, node.kwargs)
         packet, overload = node.target.rsplit(".", 1)
@@ -240,7 +240,7 @@ class _Rewriter:
             base = self.base[node]
             if not _is_same(node):
                 put = _PUTS.get(node.packet)
-                if put is None or node.target in _OTHER_VIEWS:
+                if put is None or node.target in _UNINVERTIBLE_VIEWS:
                     raise _cannot(node, "the part of a tensor that it reads is changed in place")
                 rest, _ = self._given(node.args[1:], {})
                 given = dataclasses.replace(node, args=(None, *rest))
@@ -277,7 +277,7 @@ def _cannot(node: Node, why: str) -> UnimplementedError:
 
 def _changed_by(node: Node, bodies: Sequence[_Rewriter]) -> list[int]:
     """The numbers of the operands that the bodies of a node change."""
-    changed = sorted({number for body in bodies for number in body.changed_places()})
+    changed = sorted({number for body in bodies for number in body.changed_positions()})
     if changed and node.target not in ("cond", "while_loop"):
         raise _cannot(node, "its body changes its operands")
     if node.target == "while_loop" and changed and changed[0] < len(node.args[2]):
@@ -312,7 +312,7 @@ _VIEWS = {
 # Views of contiguous tensors, otherwise copies, or still views.
 _RESHAPES = {"aten.reshape", "aten.flatten", "aten.contiguous", "aten.ravel"}
 
-_OF_SHAPE = {
+_SHAPE_CHANGING_OPS = {
     f"aten.{n}_"
     for n in "as_strided resize set squeeze swapaxes swapdims t transpose unsqueeze".split()
 }
@@ -360,7 +360,7 @@ def _may_be_view(node: Node) -> bool:
 # and the new part
 
 # View ops that can't be updated in this way.
-_OTHER_VIEWS = {"aten.view.dtype"}
+_UNINVERTIBLE_VIEWS = {"aten.view.dtype"}
 
 Put = Callable[[Node, Meta, Node, Node], tuple[str, tuple[Any, ...]]]
 

@@ -74,7 +74,7 @@ class Graph:
 
 
 def mapped(value: Any, fn: Callable[[Node], Any]) -> Any:
-    """Arguments with something else in place of each node."""
+    """Returns arguments in which `fn` replaces each node."""
     if isinstance(value, Node):
         return fn(value)
     if isinstance(value, list | tuple):

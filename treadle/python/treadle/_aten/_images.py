@@ -352,7 +352,9 @@ def _register_max(spatial: int) -> Any:
 _max_pool, _max_pool3d = (_register_max(spatial) for spatial in (2, 3))
 
 
-def _flow_to_places(w: Writer, grad: Tensor, x: Tensor, indices: Tensor, spatial: int) -> Output:
+def _gradients_by_position(
+    w: Writer, grad: Tensor, x: Tensor, indices: Tensor, spatial: int
+) -> Output:
     """Adds up the gradients of each position of an image."""
     planes, area = product(x.shape[:-spatial]), product(x.shape[-spatial:])
     starts = w.range(planes) * area
@@ -368,7 +370,7 @@ def _register_max_backward(spatial: int) -> None:
 
     @rule(f"max_pool{spatial}d_with_indices_backward", f"adaptive_max_pool{spatial}d_backward")
     def backward(w: Writer, grad: Tensor, x: Tensor, *window: Any, **named: Any) -> Output:
-        return _flow_to_places(w, grad, x, named.get("indices", window[-1]), spatial)
+        return _gradients_by_position(w, grad, x, named.get("indices", window[-1]), spatial)
 
 
 for _spatial in (2, 3):
@@ -404,7 +406,7 @@ def _shares_of_open(w: Writer, pool: Pool, count_include_pad: bool) -> Output:
     return w.op("Reciprocal", w.cast(counts, pool.x.dtype))
 
 
-def _times_shares(w: Writer, pool: Pool, means: Output, share: Any, dtype: DType) -> Output:
+def _weighted(w: Writer, pool: Pool, means: Output, share: Any, dtype: DType) -> Output:
     """Means over all of each window as sums that are multiplied with shares."""
     count = product(pool.kernel)
     if isinstance(share, Output):
@@ -429,7 +431,7 @@ def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
 
 def _window_means(w: Writer, pool: Pool, x: Output, dtype: DType, share: Any) -> Output:
     means = w.op(pool.op("AvgPool"), x, padding="VALID", **pool.channels_first)
-    return _times_shares(w, pool, means, share, dtype)
+    return _weighted(w, pool, means, share, dtype)
 
 
 def _means(
@@ -482,7 +484,7 @@ def _avg_pool_backward(
 ) -> Output:
     pool = Pool(w, x, kernel_size, stride, padding, grad.meta, ceil_mode=ceil_mode)
     share = _shares(w, pool, count_include_pad, divisor_override)
-    flow = _times_shares(w, pool, pool.batch(grad), share, x.dtype)
+    flow = _weighted(w, pool, pool.batch(grad), share, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
     sizes = w.cast(w.integers(padded), dtypes.int32)
     out = w.op("AvgPoolGrad", sizes, flow, padding="VALID", **pool.channels_first)

@@ -43,7 +43,7 @@ from ._values import Expr, Meta, OtherNumber
 from ._writer import Tensor, Writer
 
 
-class Home(Protocol):
+class GraphOrigin(Protocol):
     """The origin of a graph: information that only PyTorch has, if available.
 
     is_file: whether the graph comes from an untrusted file, so that arguments may not match their
@@ -63,7 +63,7 @@ class Home(Protocol):
         """Returns the flat results of a graph, and their structure."""
 
 
-class Alone:
+class FileOrigin:
     """The origin of a graph from a file, whose tensors are arrays; without decompositions."""
 
     is_file = True
@@ -109,7 +109,7 @@ class Imported:
 
 def import_graph(
     graph: Graph,
-    home: Home,
+    home: GraphOrigin,
     *,
     state: Sequence[Any] = (),
     freeze: bool = False,
@@ -163,7 +163,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _errors_of(node: Node, home: Home) -> Iterator[None]:
+def _errors_of(node: Node, home: GraphOrigin) -> Iterator[None]:
     """Says which node of PyTorch's an error is about."""
     start = f"node '{node.name}' ({node.target})"
     try:
@@ -183,7 +183,7 @@ class _Importer:
     def __init__(
         self,
         graph: Graph,
-        home: Home,
+        home: GraphOrigin,
         state: list[Any],
         freeze: bool,
         views: bool,
@@ -432,7 +432,7 @@ class _Importer:
             with self._waiting(computed):
                 # An op that forwards its argument, such as a wait, has no node that could be
                 # delayed.
-                later = self._handed_on(out, given)
+                later = self._forwarded(out, given)
         if isinstance(out, Tensor) and later is not out:
             result = later
         scope = self._scope(node)
@@ -443,9 +443,9 @@ class _Importer:
         self._note(node, result)
         return later
 
-    def _handed_on(self, out: Any, given: set[Output]) -> Any:
+    def _forwarded(self, out: Any, given: set[Output]) -> Any:
         if isinstance(out, list | tuple):
-            return type(out)(self._handed_on(o, given) for o in out)
+            return type(out)(self._forwarded(o, given) for o in out)
         if isinstance(out, Tensor) and out.out in given:
             return Tensor(self.writer, self.writer.op("Identity", out), out.meta)
         return out
@@ -551,8 +551,8 @@ class _Importer:
     ) -> None:
         """Adds control inputs to what a scope begins with; the rest of it comes after that.
 
-        What follows the start of a collective doesn't wait for its result: it waits for what the
-        collective waits for, and so has begun when it has.
+        Nodes that follow the start of a collective don't wait for its result: they wait for its
+        inputs, and so start when it starts.
         """
         if not after:
             return

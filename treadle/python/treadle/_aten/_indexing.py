@@ -175,7 +175,7 @@ def _reduced_parts(
 def _joined(
     w: Writer, how: str, x: Tensor, whole: Output, parts: Output, came: Output, include_self: bool
 ) -> Output:
-    """Parts in place of a whole, or with it, wherever any came."""
+    """Replaces elements that have updates by these, or combines both."""
     is_met = came > w.cast(0, dtypes.int64)
     if include_self:
         parts = w.op(_TOGETHER[how], whole, parts)

@@ -9,14 +9,14 @@ from ._rules import rule
 from ._writer import Tensor, Value, Writer
 
 
-def _no_info(w: Writer, x: Tensor) -> Output:
+def _success_status(w: Writer, x: Tensor) -> Output:
     """Returns the status of a factorization, always success: a run fails otherwise."""
     return w.full(x.shape[:-2], 0, dtypes.int32)
 
 
 @rule("linalg_inv_ex")
 def _inverse(w: Writer, x: Tensor, *, check_errors: bool = False) -> tuple[Output, Output]:
-    return w.op("MatrixInverse", x), _no_info(w, x)
+    return w.op("MatrixInverse", x), _success_status(w, x)
 
 
 @rule("linalg_cholesky_ex")
@@ -26,7 +26,7 @@ def _cholesky(
     lower = w.op("Cholesky", x)
     order = [*range(x.rank - 2), x.rank - 1, x.rank - 2]
     turned = w.op("Conj", lower) if upper and x.dtype.is_complex else lower
-    return (w.transpose(turned, order) if upper else lower), _no_info(w, x)
+    return (w.transpose(turned, order) if upper else lower), _success_status(w, x)
 
 
 @rule("linalg_solve_triangular")
@@ -192,4 +192,4 @@ def _solve(
     columns = w.op("ExpandDims", b, w.indices(-1)) if is_vector else b.out
     out = w.op("MatrixSolve", x, columns)
     out = w.op("Squeeze", out, squeeze_dims=[b.rank]) if is_vector else out
-    return out, None, None, _no_info(w, x)
+    return out, None, None, _success_status(w, x)

@@ -185,7 +185,7 @@ def _negative_log_likelihood(
     return _of_classes(_classes_last(x), target, weight, reduction, ignore_index)
 
 
-def _of_shares(
+def _of_probabilities(
     log: Operand, target: Operand, weight: Operand | None, reduction: int, smoothing: float
 ) -> Operand:
     """Computes the loss for targets that are class probabilities."""
@@ -229,7 +229,7 @@ def _cross_entropy(
 ) -> Operand:
     log = _classes_last(x).log_softmax(-1)
     if target.rank == x.rank:
-        return _of_shares(log, _classes_last(target), weight, reduction, label_smoothing)
+        return _of_probabilities(log, _classes_last(target), weight, reduction, label_smoothing)
     if label_smoothing > 0:
         return _smoothed(log, target, weight, reduction, ignore_index, label_smoothing)
     return _of_classes(log, target, weight, reduction, ignore_index)

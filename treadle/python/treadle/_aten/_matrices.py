@@ -250,7 +250,7 @@ def _probabilities(w: Writer, scores: Output) -> Output:
 
 
 def _finite(w: Writer, largest: Output) -> Output:
-    """Zero in place of -infinity: scores that are less by it stay -infinity, and aren't NaN."""
+    """Replaces -infinity by zero: scores that are less by it stay -infinity, and aren't NaN."""
     return w.op("SelectV2", w.op("IsInf", largest), w.op("ZerosLike", largest), largest)
 
 
@@ -302,7 +302,7 @@ def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
     return part
 
 
-def _unshared(w: Writer, flow: Output, part: Tensor, q: Tensor) -> Output:
+def _summed_over_query_heads(w: Writer, flow: Output, part: Tensor, q: Tensor) -> Output:
     """Adds up the gradients of keys or values that several query heads share."""
     batch, heads, length, width = part.shape
     queries = q.shape[1]
@@ -364,7 +364,7 @@ def _attention_backward(
     if q.dtype in _IN_FLOATS:
         given = (*_floats(w, q, keys, values, out, logsumexp, grad), _summands(w, attn_mask))
         dq, dk, dv = w.op("_AttentionGrad", *given, **_options(q, scale, is_causal))
-        flows = dq, _unshared(w, dk, k, q), _unshared(w, dv, v, q)
+        flows = dq, _summed_over_query_heads(w, dk, k, q), _summed_over_query_heads(w, dv, v, q)
         return tuple(w.cast(flow, q.dtype) for flow in flows)
     scores = _scores(w, q, keys, k.shape[-2], factor, is_causal, attn_mask)
     below = w.op("ExpandDims", w.cast(logsumexp, q.dtype), w.indices(3))
@@ -374,7 +374,11 @@ def _attention_backward(
     ds = p * (w.op("BatchMatMulV2", grad, values, adj_y=True) - inner)
     ds = _scaled(w, ds, factor)
     dk = w.op("BatchMatMulV2", ds, q, adj_x=True)
-    return w.op("BatchMatMulV2", ds, keys), _unshared(w, dk, k, q), _unshared(w, dv, v, q)
+    return (
+        w.op("BatchMatMulV2", ds, keys),
+        _summed_over_query_heads(w, dk, k, q),
+        _summed_over_query_heads(w, dv, v, q),
+    )
 
 
 def _with_heads(w: Writer, part: Tensor, q: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from .._native import Operation, Output, Variable
 from . import _dtypes as dtypes
 from ._conditions import Condition
 from ._graph import Graph, Node
-from ._importer import Home, _Importer
+from ._importer import GraphOrigin, _Importer
 from ._saved_model import Value, message
 from ._values import Meta
 from ._writer import Tensor
@@ -21,7 +21,7 @@ from ._writer import Tensor
 
 def model_of(
     graph: Graph,
-    home: Home,
+    home: GraphOrigin,
     outputs: Sequence[str],
     default_dtype: dtypes.DType = dtypes.DEFAULT,
     conditions: Sequence[Condition] = (),
@@ -38,7 +38,7 @@ def model_of(
 
 
 class _ModelWriter(_Importer):
-    def __init__(self, graph: Graph, home: Home) -> None:
+    def __init__(self, graph: Graph, home: GraphOrigin) -> None:
         super().__init__(graph, home, [], freeze=True, views=False, turned=())
         self.keeps_arguments = True
         self.writer.seed_is_fed = False

@@ -335,14 +335,14 @@ def _cutoff(x: Operand, largest: Operand, atol: Any, rtol: Any) -> Operand:
     if rtol is None:
         sizes = [x.static_size(d, "a matrix") for d in (-2, -1)]
         least = float(dtypes.limits(dtypes.real_of(x.dtype)).eps) * max(sizes)
-        rtol = least if atol is None else _unless_positive(atol, least)
+        rtol = least if atol is None else _require_positive(atol, least)
     rtol, atol = (
         t.unsqueeze(-1) if isinstance(t, Operand) and t.rank else t for t in (rtol, atol or 0.0)
     )
     return (largest * rtol).maximum(largest * 0 + atol)
 
 
-def _unless_positive(atol: Any, least: float) -> Any:
+def _require_positive(atol: Any, least: float) -> Any:
     return where(atol > 0, 0.0, least) if isinstance(atol, Operand) else 0.0 if atol > 0 else least
 
 

@@ -140,8 +140,8 @@ def _one_direction(
     batch_first: bool,
     train: bool,
 ) -> Any:
-    """One layer in one direction, in time-major order whatever `batch_first` says. What training
-    keeps isn't there."""
+    """One layer in one direction, in time-major order whatever `batch_first` says. Values
+    that training keeps are missing."""
     if num_layers != 1 or bidirectional or batch_sizes or train or x.rank != 3:
         return NotImplemented
     weights = [of_x, of_h, *([bias_x, bias_h] if has_biases else [])]

@@ -321,12 +321,12 @@ def _log_cumulative(w: Writer, x: Tensor, dim: int) -> Output:
     if dtype.is_complex:
         return w.cast(out, dtype)
 
-    def has_come(what: Output) -> Output:
+    def has_arrived(what: Output) -> Output:
         return w.op("Cumsum", w.cast(what, dtypes.int64), axis) > w.cast(0, dtypes.int64)
 
     infinity = w.cast(math.inf, dtypes.named(value.dtype))
-    is_number = w.op("LogicalNot", has_come(w.op("IsNan", value)))
-    is_infinite = w.op("LogicalAnd", is_number, has_come(w.op("Equal", value, infinity)))
+    is_number = w.op("LogicalNot", has_arrived(w.op("IsNan", value)))
+    is_infinite = w.op("LogicalAnd", is_number, has_arrived(w.op("Equal", value, infinity)))
     return w.cast(w.op("SelectV2", is_infinite, infinity, out), dtype)
 
 

@@ -62,7 +62,7 @@ def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool
     return Taps(extent, np.clip(sources, 0, extent - 1), _cubic(places - sources, -0.75))
 
 
-def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _Rows:
+def _antialiased_rows(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _Rows:
     """Returns the antialiased taps of rows, which cover all rows below them if an image becomes
     smaller."""
 
@@ -156,11 +156,11 @@ def _register_rows(name: str, n: int, rows_of: _Rows) -> None:
             raise UnimplementedError("enlarging an image of symbolic size by more than two rows")
         value = x.out
         for axis, (pair, scale) in enumerate(zip(dims, by, strict=True)):
-            value = _between_two(w, value, x.rank, 2 + axis, *pair, scale, align_corners)
+            value = _linear_rows_symbolic(w, value, x.rank, 2 + axis, *pair, scale, align_corners)
         return value
 
 
-def _between_two(
+def _linear_rows_symbolic(
     w: Writer,
     value: Output,
     rank: int,
@@ -196,8 +196,8 @@ _ROWS: dict[str, tuple[int, _Rows]] = {
     "upsample_bilinear2d": (2, _linear_rows),
     "upsample_trilinear3d": (3, _linear_rows),
     "upsample_bicubic2d": (2, _cubic_rows),
-    "_upsample_bilinear2d_aa": (2, _smooth(lambda x: np.maximum(1 - np.abs(x), 0), 1.0)),
-    "_upsample_bicubic2d_aa": (2, _smooth(lambda x: _cubic(x, -0.5), 2.0)),
+    "_upsample_bilinear2d_aa": (2, _antialiased_rows(lambda x: np.maximum(1 - np.abs(x), 0), 1.0)),
+    "_upsample_bicubic2d_aa": (2, _antialiased_rows(lambda x: _cubic(x, -0.5), 2.0)),
 }
 
 for _name, (_count, _rows) in _ROWS.items():
@@ -207,7 +207,7 @@ for _name, (_count, _rows) in _ROWS.items():
 # ---- gradients
 
 
-def _flow_back(w: Writer, grad: Tensor, rows: Taps, columns: Taps) -> Output:
+def _backpropagated(w: Writer, grad: Tensor, rows: Taps, columns: Taps) -> Output:
     left = w.op("BatchMatMulV2", w.constant(rows.matrix.T, grad.dtype), grad)
     return w.op("BatchMatMulV2", left, w.constant(columns.matrix, grad.dtype))
 
@@ -229,7 +229,7 @@ def _nearest_backward(
 ) -> Output:
     sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
     rows = _nearest_rows(dims[2], sizes[0], scales_h)
-    return _flow_back(w, grad, rows, _nearest_rows(dims[3], sizes[1], scales_w))
+    return _backpropagated(w, grad, rows, _nearest_rows(dims[3], sizes[1], scales_w))
 
 
 @rule("upsample_bilinear2d_backward")
@@ -244,4 +244,4 @@ def _bilinear_backward(
 ) -> Output:
     sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
     rows = _linear_rows(dims[2], sizes[0], scales_h, align_corners)
-    return _flow_back(w, grad, rows, _linear_rows(dims[3], sizes[1], scales_w, align_corners))
+    return _backpropagated(w, grad, rows, _linear_rows(dims[3], sizes[1], scales_w, align_corners))

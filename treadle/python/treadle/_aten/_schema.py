@@ -355,7 +355,7 @@ def program_of(field: Field, tensors: dict[str, np.ndarray | None]) -> Exported:
     graph = _Reader(module["graph"]).graph()
     _lift(graph, module["signature"]["input_specs"], tensors)
     conditions = _conditions(field, graph)
-    outputs = _take_mutations(graph, module["signature"]["output_specs"])
+    outputs = _record_mutations(graph, module["signature"]["output_specs"])
     graph.nodes[-1].args = (outputs,)
     names = [n.name if isinstance(n, Node) else "" for n in outputs]
     names = output_names(_out_spec(module), names)
@@ -436,7 +436,7 @@ def _make_attribute(node: Node, name: Field, tensors: dict[str, Any]) -> None:
     node.op, node.target, node.meta, node.value = "attribute", path, node.value, value
 
 
-def _take_mutations(graph: Graph, specs: Field) -> list[Any]:
+def _record_mutations(graph: Graph, specs: Field) -> list[Any]:
     """Records the assignments of a program; returns its results."""
     results = graph.nodes[-1].args[0]
     rows = list(specs)

@@ -520,17 +520,17 @@ def _band(w: Writer, x: Tensor, lower: Any, upper: Any) -> Output:
 def _tril(w: Writer, x: Tensor, diagonal: int = 0) -> Output:
     if diagonal >= 0:
         return _band(w, x, -1, diagonal)
-    return _masked_band(w, x, diagonal, keeps_above=False)
+    return _band_beyond(w, x, diagonal, keeps_above=False)
 
 
 @rule("triu")
 def _triu(w: Writer, x: Tensor, diagonal: int = 0) -> Output:
     if diagonal <= 0:
         return _band(w, x, -diagonal, -1)
-    return _masked_band(w, x, diagonal, keeps_above=True)
+    return _band_beyond(w, x, diagonal, keeps_above=True)
 
 
-def _masked_band(w: Writer, x: Tensor, diagonal: int, *, keeps_above: bool) -> Output:
+def _band_beyond(w: Writer, x: Tensor, diagonal: int, *, keeps_above: bool) -> Output:
     """Keeps elements beyond a diagonal other than the main one, and zeros the others."""
     rows, columns = (w.range(d) for d in x.shape[-2:])
     distance = columns - w.op("ExpandDims", rows, w.indices(1))

@@ -30,7 +30,7 @@ class Tensor:
         out: the builder's value.
         meta: what PyTorch knows of it: dtype, and shape with its symbols.
         swapped: the same with the last two dimensions swapped, where the graph has it: products
-            take it in place of a transposition.
+            use it instead of a transposition.
     """
 
     __slots__ = ("_writer", "meta", "out", "swapped")
@@ -195,7 +195,7 @@ class Writer:
             self._solve(rest[0], value // product(numbers))
 
     @contextlib.contextmanager
-    def own_dims(self) -> Iterator[None]:
+    def scoped_dims(self) -> Iterator[None]:
         """Discards facts about dimensions that are found in the body of a loop at its end."""
         saved = dict(self._dims)
         try:

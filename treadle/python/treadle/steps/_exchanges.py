@@ -219,18 +219,18 @@ class _Run:
             key = next(k for k in event.keys if self.missing[k])
             agent = self._awaited(key)
             if agent is None:
-                return [self._nobody(key)]
+                return [self._unmatched_fault(key)]
         if path:
             return [self._circle(path[path.index(agent) :])]
         left = next((key for key, missing in self.missing.items() if missing), None)
-        return [self._nobody(left)] if left else []
+        return [self._unmatched_fault(left)] if left else []
 
     def _awaited(self, key: Key) -> tuple[int, str] | None:
         """Returns the agents that reach an exchange later."""
         posts = self.posts[key]
         return next((agent for agent, place in posts.items() if self.at[agent] <= place), None)
 
-    def _nobody(self, key: Key) -> Fault:
+    def _unmatched_fault(self, key: Key) -> Fault:
         comes = [rank for rank, _ in self.posts[key]]
         absent = next(rank for rank in self.exchanges.present(key) if rank not in comes)
         line = f"rank {comes[0]}: {self.exchanges._line(key, comes[0])}"
@@ -245,4 +245,4 @@ class _Run:
             line = line_of(self.exchanges.steps[rank], event.node)
             lines.append(f"rank {rank}{part} waits at {line} for rank {following[0]}{following[1]}")
         ranks = tuple(dict.fromkeys(rank for rank, _ in path))
-        return Fault("circle", ranks, "ranks wait for each other in a circle", tuple(lines))
+        return Fault("circle", ranks, "ranks wait for each other in a cycle", tuple(lines))

@@ -146,7 +146,7 @@ def plan(
         found = tuple(buckets_of(given, costs, search.first_order, limit))
         if found and found != best.buckets:
             bucketed = Problem(with_buckets(step, found), costs, keep_exchanges=given.keeps)
-            best = min(best, _Search(bucketed, memory, first, found).quick(), key=_Attempt.key)
+            best = min(best, _Search(bucketed, memory, first, found).quick(), key=_Candidate.key)
     best = _Search(best.problem, memory, first, best.buckets).thorough()
     if best.excess:
         raise ResourceExhaustedError(
@@ -157,7 +157,7 @@ def plan(
 
 
 @dataclasses.dataclass
-class _Attempt:
+class _Candidate:
     """An order, rated by its time, and slightly by its time if exchanges were slower than expected:
     among equal orders, the one whose exchanges have slack is better."""
 
@@ -213,25 +213,25 @@ class _Search:
         self.options: dict[str, Any] = {"priority": self.given, "ceiling": memory}
         self.best = self.made(self.first_order)
 
-    def attempt(self, **options: Any) -> _Attempt:
+    def attempt(self, **options: Any) -> _Candidate:
         self.passes -= 1
         return self.made(self.scheduler.order(**options))
 
-    def made(self, order: list[int]) -> _Attempt:
-        return _Attempt(self.problem, order, self.memory, self.given_time, self.buckets)
+    def made(self, order: list[int]) -> _Candidate:
+        return _Candidate(self.problem, order, self.memory, self.given_time, self.buckets)
 
     def take(self, **options: Any) -> None:
         made = self.attempt(**options)
         if made.key() < self.best.key():
             self.best, self.options = made, options
 
-    def quick(self) -> _Attempt:
+    def quick(self) -> _Candidate:
         first = self.attempt(**self.options)
         self.first_order = first.order
-        self.best = min(self.best, first, key=_Attempt.key)
+        self.best = min(self.best, first, key=_Candidate.key)
         return self.best
 
-    def thorough(self) -> _Attempt:
+    def thorough(self) -> _Candidate:
         problem = self.problem
         tails = [-tail for tail in problem.tails()]
         urgent = [t if link >= 0 else 0 for t, link in zip(tails, problem.link, strict=True)]
@@ -242,11 +242,11 @@ class _Search:
                 self.take(**{**self.options, "priority": priority, "patient": patient})
         self.take(**{**self.options, "ahead": 0})
         if self.memory is None:
-            self.wander()
+            self.local_search()
             self.shift()
-        self.begin_late()
+        self.delay_starts()
         if self.memory is not None:
-            self.wander()
+            self.local_search()
             self.shift()
         return self.best
 
@@ -258,7 +258,7 @@ class _Search:
         )
         return frozenset(i for i in self.late if 2 * nearest[i] <= longest)
 
-    def begin_late(self) -> None:
+    def delay_starts(self) -> None:
         """Delays the start of exchanges as far as this costs no time, so that they hold less
         memory; further if the memory limit requires it."""
         first = self.best
@@ -302,10 +302,10 @@ class _Search:
                 under_way.add(i)
         return changed
 
-    def wander(self) -> None:
+    def local_search(self) -> None:
         """Makes small pseudorandom changes, always the same, while an improvement is possible."""
         bound = self.problem.bound()
-        chance, vain = _Chance(), 0
+        chance, vain = _PseudoRandom(), 0
         while self.passes > 8 and vain < _VAIN and (self.best.slow > bound or self.best.excess):
             priority, best = self.changed(chance), self.best
             if priority is None:
@@ -313,7 +313,7 @@ class _Search:
             self.take(**{**self.options, "priority": priority})
             vain = vain + 1 if self.best is best else 0
 
-    def changed(self, chance: _Chance) -> list[int] | None:
+    def changed(self, chance: _PseudoRandom) -> list[int] | None:
         """Returns priorities that change the best order for one exchange that computation waits
         for: nodes that it needs come earlier, or a node that it doesn't need comes later."""
         problem, order = self.problem, self.best.order
@@ -345,7 +345,7 @@ class _Search:
         """Moves single nodes, with their predecessors or successors, while that saves time, to
         reach orders that no priorities produce."""
         bound = self.problem.bound()
-        chance, vain = _Chance(), 0
+        chance, vain = _PseudoRandom(), 0
         most = 8 * _VAIN
         for _ in range(min(_SHIFTS, _WORK // max(1, len(self.problem)))):
             if vain == most or (self.best.slow <= bound and not self.best.excess):
@@ -355,7 +355,7 @@ class _Search:
             if made.key() <= self.best.key():
                 self.best = made
 
-    def shifted(self, chance: _Chance) -> list[int]:
+    def shifted(self, chance: _PseudoRandom) -> list[int]:
         order, problem = self.best.order, self.problem
         at, to = chance.below(len(order)), chance.below(len(order))
         low, high = min(at, to), max(at, to)
@@ -371,7 +371,7 @@ class _Search:
         return [*first, *(i for i in changed if i not in ends), *last]
 
 
-class _Chance:
+class _PseudoRandom:
     """Pseudorandom numbers that are the same on all machines and in all releases of Python."""
 
     def __init__(self) -> None:
@@ -382,7 +382,7 @@ class _Chance:
         return (self.state >> 33) % limit
 
 
-def _written(step: Step, given: Problem, best: _Attempt, costs: Costs) -> Plan:
+def _written(step: Step, given: Problem, best: _Candidate, costs: Costs) -> Plan:
     problem = best.problem
     names = [node.name for node in problem.step.nodes]
     before = Timeline(given, given.in_order())
@@ -430,7 +430,7 @@ def _held(problem: Problem, order: Sequence[int]) -> list[tuple[int, int]]:
     return [(a, b) for a, b in dict.fromkeys(found) if a not in problem.before[b]]
 
 
-def _decisions(step: Step, given: Problem, best: _Attempt, costs: Costs) -> list[Decision]:
+def _decisions(step: Step, given: Problem, best: _Candidate, costs: Costs) -> list[Decision]:
     before, after = Timeline(given, given.in_order()), best.timeline
     made = best.problem.step
     members = {b.name: b for b in best.buckets}

@@ -84,10 +84,10 @@ class _Pass:
             self.available(i, 0)
         while True:
             self.wake()
-            if self.ready and not self.too_early(self.ready[0][1]):
+            if self.ready and not self.exceeds_ceiling(self.ready[0][1]):
                 until = self.now + self.problem.cost[self.ready[0][1]]
                 self.begin_exchanges(until)
-                if self.stands_still(until):
+                if self.wait_for_patient(until):
                     continue
                 self.issue(heapq.heappop(self.ready)[1])
             elif self.begin_exchanges(None):
@@ -103,7 +103,7 @@ class _Pass:
                 self.issue(i)
         return self.out
 
-    def stands_still(self, until: int) -> bool:
+    def wait_for_patient(self, until: int) -> bool:
         """Waits for the next patient node, if it can run before that."""
         while self.coming and self.coming[0][0] <= self.now:
             heapq.heappop(self.coming)
@@ -120,7 +120,7 @@ class _Pass:
             _, _, i = heapq.heappop(self.later)
             self.enqueue(i)
 
-    def too_early(self, i: int) -> bool:
+    def exceeds_ceiling(self, i: int) -> bool:
         """Whether a node would exceed the memory ceiling before one with a higher priority that
         waits for an exchange."""
         if self.ceiling is None or self.memory + self.problem.taken[i] <= self.ceiling:

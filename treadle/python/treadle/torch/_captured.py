@@ -14,9 +14,9 @@ from torch.utils import _pytree as pytree
 from .._errors import InvalidArgumentError
 
 # A function that captures more tensors creates them itself, a new one in each call.
-_MOST_CAPTURED = 1000
+_MAX_CAPTURED = 1000
 # Each attempt to trace a function may find more of them; torch.func creates new ones each time.
-_MOST_ATTEMPTS = 8
+_MAX_ATTEMPTS = 8
 
 
 class Captured(TorchFunctionMode):
@@ -44,8 +44,8 @@ class Captured(TorchFunctionMode):
         return made if self._is_functional(made) else run(made)
 
     def _has_more(self) -> bool:
-        found_more = len(self.lifted) < len(self._seen) <= _MOST_CAPTURED
-        return found_more and self._attempts < _MOST_ATTEMPTS
+        found_more = len(self.lifted) < len(self._seen) <= _MAX_CAPTURED
+        return found_more and self._attempts < _MAX_ATTEMPTS
 
     def _attempt(self, run: Callable[[Any], fx.GraphModule]) -> fx.GraphModule | None:
         """Returns None if captured tensors are changed."""
@@ -63,8 +63,8 @@ class Captured(TorchFunctionMode):
         with self:
             yield
 
-    def stand_in(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Returns the tensor to change if a function binds another tensor in place of this one;
+    def replacement_of(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Returns the tensor to change if a function binds another tensor instead of this one;
         None if it isn't read. RuntimeError if it must become an argument first."""
         if id(tensor) in self._seen and id(tensor) not in self._stand_ins:
             raise RuntimeError("a captured tensor is changed")
@@ -144,7 +144,7 @@ def _bound(
             old = stand_ins.get(id(tensor))
             if new is tensor or new is old:
                 continue
-            old = captured.stand_in(tensor) if old is None else old
+            old = captured.replacement_of(tensor) if old is None else old
             if old is None:
                 continue  # it was never read
             if new is None or (new.shape, new.dtype) != (old.shape, old.dtype):

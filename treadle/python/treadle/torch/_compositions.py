@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 aten = torch.ops.aten
 
 
-def made_of(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def decomposition_of(*ops: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a function of PyTorch ops as the decomposition of ops."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +35,7 @@ def _norm_of_difference(difference: Tensor, p: float) -> Tensor:
     return torch.linalg.vector_norm(difference, p, -1)
 
 
-def _flow_of_norm(difference: Tensor, distance: Tensor, grad: Tensor, p: float) -> Tensor:
+def _norm_gradient(difference: Tensor, distance: Tensor, grad: Tensor, p: float) -> Tensor:
     """Returns the gradient of each difference from that of its norm; zero if the norm is zero."""
     distance, grad = distance[..., None], grad[..., None]
     sign = difference.sign()
@@ -50,12 +50,12 @@ def _flow_of_norm(difference: Tensor, distance: Tensor, grad: Tensor, p: float) 
     return torch.where(distance == 0, 0, grad * share)
 
 
-@made_of(aten._cdist_backward.default)
+@decomposition_of(aten._cdist_backward.default)
 def _cdist_backward(grad: Tensor, x: Tensor, y: Tensor, p: float, distances: Tensor) -> Tensor:
-    return _flow_of_norm(x[..., :, None, :] - y[..., None, :, :], distances, grad, p).sum(-2)
+    return _norm_gradient(x[..., :, None, :] - y[..., None, :, :], distances, grad, p).sum(-2)
 
 
-@made_of(aten._euclidean_dist.default)
+@decomposition_of(aten._euclidean_dist.default)
 def _euclidean(x: Tensor, y: Tensor) -> Tensor:
     return _norm_of_difference(x[..., :, None, :] - y[..., None, :, :], 2)
 
@@ -65,17 +65,17 @@ def _pairs(rows: int) -> tuple[Tensor, Tensor]:
     return first, second
 
 
-@made_of(aten._pdist_backward.default)
+@decomposition_of(aten._pdist_backward.default)
 def _pdist_backward(grad: Tensor, x: Tensor, p: float, distances: Tensor) -> Tensor:
     first, second = _pairs(x.shape[0])
-    flow = _flow_of_norm(x[first] - x[second], distances, grad, p)
+    flow = _norm_gradient(x[first] - x[second], distances, grad, p)
     return torch.zeros_like(x).index_add(0, first, flow).index_add(0, second, -flow)
 
 
 # ---- gradients of elements by index
 
 
-@made_of(aten.masked_scatter_backward.default)
+@decomposition_of(aten.masked_scatter_backward.default)
 def _masked_scatter_backward(grad: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
     """Returns the gradient of a source: element n gets that of the n-th position in the mask."""
     grad, mask = torch.broadcast_tensors(grad, mask)
@@ -99,7 +99,7 @@ def _bags(indices: Tensor, offsets: Tensor, count: int) -> Tensor:
     return starts.index_add(0, begins, torch.ones_like(begins)).cumsum(0)[:-1] - 1
 
 
-@made_of(aten._embedding_bag_backward.default)
+@decomposition_of(aten._embedding_bag_backward.default)
 def _embedding_bag_backward(
     grad: Tensor,
     indices: Tensor,
@@ -132,7 +132,7 @@ def _embedding_bag_backward(
     return table.index_add(0, indices.to(torch.int64), flow)
 
 
-@made_of(aten._embedding_bag_per_sample_weights_backward.default)
+@decomposition_of(aten._embedding_bag_per_sample_weights_backward.default)
 def _embedding_bag_weights_backward(
     grad: Tensor,
     weight: Tensor,
@@ -149,7 +149,7 @@ def _embedding_bag_weights_backward(
 # ---- layers
 
 
-@made_of(aten._weight_norm_interface_backward.default)
+@decomposition_of(aten._weight_norm_interface_backward.default)
 def _weight_norm_backward(
     grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
@@ -160,7 +160,7 @@ def _weight_norm_backward(
     return g / norms * (grad - v * dg / norms), dg.reshape(g.shape)
 
 
-@made_of(aten.rrelu_with_noise_functional.default)
+@decomposition_of(aten.rrelu_with_noise_functional.default)
 def _rrelu(
     x: Tensor,
     noise: Tensor,
@@ -212,7 +212,7 @@ def _factor(windows: _Windows, include_pad: bool, divisor: int | None) -> float:
     return windows.count / divisor
 
 
-@made_of(aten.avg_pool3d_backward.default)
+@decomposition_of(aten.avg_pool3d_backward.default)
 def _avg_pool3d_backward(
     grad: Tensor,
     x: Tensor,
@@ -304,7 +304,7 @@ def _sampled(x: Tensor, grid: Tensor, mode: int, padding: int, align: bool) -> T
     return total.reshape(*x.shape[:2], *grid.shape[1:-1])
 
 
-@made_of(aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default)
+@decomposition_of(aten.grid_sampler_2d_backward.default, aten.grid_sampler_3d_backward.default)
 def _grid_sampler_backward(
     grad: Tensor,
     x: Tensor,

@@ -12,13 +12,13 @@ from torch.utils import _pytree as pytree
 
 from .._aten._archive import program_in
 from .._aten._conditions import Condition, conditions_of
-from .._aten._importer import Alone
+from .._aten._importer import FileOrigin
 from .._errors import InvalidArgumentError
 from ._arrays import as_array
 from ._trace import Traced, signature_of
 
 
-class Shared(Alone):
+class Shared(FileOrigin):
     """A graph of a file whose tensors are those of the program itself."""
 
     is_file = False

@@ -85,10 +85,10 @@ def _found(planned: int, graphs: int) -> str:
             " its cache had them (torch._inductor.config.fx_graph_cache), or Dynamo skipped the"
             " functions (TORCH_LOGS=graph_breaks shows why)"
         )
-    return f"0 exchanges in {graphs} graphs: {_where_they_are()}; see docs/overlap.md"
+    return f"0 exchanges in {graphs} graphs: {_positions()}; see docs/overlap.md"
 
 
-def _where_they_are() -> str:
+def _positions() -> str:
     if torch._dynamo.utils.get_optimize_ddp_mode() == "python_reducer":
         return (
             "DDP's python_reducer runs them in hooks of the backward pass, which only compiled"

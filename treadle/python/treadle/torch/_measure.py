@@ -31,7 +31,7 @@ def measure(
     """Runs a graph on all ranks and returns what its nodes take: the same costs on each.
 
     Every rank has to call it. Nodes run one by one, and exchanges are waited for at once. A device
-    is synchronized after each node. What the graph as a whole takes more than its nodes is divided
+    is synchronized after each node. The time of the graph beyond that of its nodes is divided
     among them. Copies of 8 MiB say what memory is able to do, and all-reduces of two sizes what the
     link is.
 

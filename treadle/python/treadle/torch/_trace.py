@@ -180,7 +180,9 @@ def _without_guards(module: fx.GraphModule) -> fx.GraphModule:
 
 
 def _as_it_is(module: fx.GraphModule, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
-    require_values(module, _stated(module) or _fake(pytree.tree_leaves((tuple(args), kwargs))))
+    require_values(
+        module, _metadata_of_inputs(module) or _fake(pytree.tree_leaves((tuple(args), kwargs)))
+    )
     values = [n.meta.get("val") for n in _nodes(module, "placeholder")]
     constants = {i: v for i, v in enumerate(values) if isinstance(v, int | float | str)}
     layout = getattr(module.graph._codegen, "pytree_info", None)
@@ -188,7 +190,7 @@ def _as_it_is(module: fx.GraphModule, args: Sequence[Any], kwargs: dict[str, Any
     return Traced(module, [], takes, gives, constants, signature_of(module))
 
 
-def _stated(module: Callable[..., Any]) -> list[Any]:
+def _metadata_of_inputs(module: Callable[..., Any]) -> list[Any]:
     """Returns the metadata in a graph for its arguments, if it has that of all of them and one is a
     tensor."""
     nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
@@ -261,7 +263,7 @@ def _stated_inputs(
     module: Callable[..., Any], tensors: list[torch.Tensor], leaves: list[Any]
 ) -> list[Any] | None:
     """Returns inputs with the shapes in a graph, including symbols; None if it has none."""
-    stated = _stated(module)
+    stated = _metadata_of_inputs(module)
     if len(stated) != len(leaves):
         return None
     mode = next((v.fake_mode for v in stated if isinstance(v, FakeTensor)), None)
@@ -307,16 +309,16 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
 
 
 def traced_once(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphModule:
-    """Layers are traced as ops that everybody knows, in place of whole ones of oneDNN's."""
+    """Traces layers as common ops instead of whole oneDNN layers."""
     inputs = _in_one_mode(inputs)
-    whole = _without_changes(fn)
-    with torch.no_grad(), _without_mkldnn(), _constants_beside(inputs), open_sizes(inputs):
+    whole = _functionalized(fn)
+    with torch.no_grad(), _without_mkldnn(), _allowing_real_constants(inputs), open_sizes(inputs):
         made = make_fx(whole, tracing_mode=mode, _allow_non_fake_inputs=True)(*inputs)
     made.graph.eliminate_dead_code()
     return made
 
 
-def _without_changes(fn: Callable[..., Any]) -> Callable[..., Any]:
+def _functionalized(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that changes only its arguments, and these at its end.
 
     torch.func.functionalize treats composed ops as a whole, and loses their changes, and that a
@@ -365,7 +367,7 @@ def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
 
 
 @contextlib.contextmanager
-def _constants_beside(inputs: Sequence[Any]) -> Iterator[None]:
+def _allowing_real_constants(inputs: Sequence[Any]) -> Iterator[None]:
     """Allows a graph to contain real tensors besides fake inputs."""
     modes = {id(i.fake_mode): i.fake_mode for i in inputs if isinstance(i, FakeTensor)}
     before = [(mode, mode.allow_non_fake_inputs) for mode in modes.values()]

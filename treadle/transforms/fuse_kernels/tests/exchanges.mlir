@@ -31,7 +31,7 @@ tfg.func @epilogues(%x: tensor<8x8xf32> {tfg.name = "x"}, %v: tensor<8xf32> {tfg
   return(%hb, %sb, %da, %br) : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
-// Of two collectives, both are taken into account, also if one depends on the other, and so is one
+// Two collectives are both taken into account, also if one depends on the other, and so is one
 // inside a call. A soft edge that contradicts other edges is ignored.
 // CHECK-LABEL: tfg.func @several
 // CHECK: MatMul({{.*}}) [{{.*}}] name("m")

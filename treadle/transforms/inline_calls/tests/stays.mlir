@@ -2,7 +2,7 @@
 
 // CHECK-DAG: remark: node 'n' (fixed): function 'fixed' isn't inlined: its attribute '_noinline' is true
 // CHECK-DAG: remark: node 'r' (loop): function 'loop' isn't inlined: it calls itself
-// CHECK-DAG: remark: node 'q' (queue): function 'queue' isn't inlined: its node 'fifo' (FIFOQueueV2) owns a resource without a name
+// CHECK-DAG: remark: node 'q' (queue): function 'queue' isn't inlined: its node 'fifo' (FIFOQueueV2) owns an unnamed resource
 // CHECK-DAG: remark: node 'c' (conditional): function 'conditional' isn't inlined: its node 'print' (PrintV2) has side effects and depends on a Switch or Enter
 // CHECK-DAG: remark: node 'few' (loop): function 'loop' isn't inlined: it calls itself
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {

@@ -1,7 +1,7 @@
 // A call without a required attribute stays, with a remark, and so does the function.
 // RUN: treadle-opt --tfg-specialize-functions %s 2>&1 | FileCheck %s
 
-// CHECK: remark: call of 'neg' stays generic: function 'neg': argument 'a': attribute 'T' is missing in the call and has no default
+// CHECK: remark: call of 'neg' is not specialized: function 'neg': argument 'a': attribute 'T' is missing in the call and has no default
 // CHECK: neg(%{{.*}}) name("y") :
 // CHECK: tfg.func generic @neg
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {

@@ -50,7 +50,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %bl, %b3 = Less(%bm#0, %bn) name("bl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
   %bc, %b4 = LoopCond(%bl) name("bc") : (tensor<i1>) -> (tensor<i1>)
   %bs:2, %b5 = Switch(%bm#0, %bc) name("bs") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
-  // expected-remark @+1 {{loop 'both' isn't converted: node 'bsum' runs once more than the body, which uses its value}}
+  // expected-remark @+1 {{loop 'both' isn't converted: node 'bsum' runs once more than the body that uses its value}}
   %bsum, %bsumc = AddV2(%bm#0, %bn) name("bsum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %bmul, %bmulc = Mul(%bsum, %bs#1) name("bmul") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %bnext, %b6 = NextIteration(%bmul) name("bnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)

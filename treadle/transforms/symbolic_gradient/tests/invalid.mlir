@@ -22,7 +22,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
-  // expected-error @below {{node 'g' (SymbolicGradient): it has 3 inputs and 1 outputs, but the gradient function 'neg_gradient' takes 2 and gives 1}}
+  // expected-error @below {{node 'g' (SymbolicGradient): it has 3 inputs and 1 outputs, but the gradient function 'neg_gradient' takes 2 and returns 1}}
   %g, %gc = SymbolicGradient(%x, %x, %x) name("g") {Tin = [f32, f32, f32], Tout = [f32], f = #tf_type.func<@neg, {}>} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
 }
 tfg.func @neg(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {

@@ -56,7 +56,7 @@ tfg.func @reference(%p: tensor<i1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name =
 }
 
 tfg.func @one_branch(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
-  // expected-remark @+1 {{conditional of node 's' isn't converted: no Merge joins its branches}}
+  // expected-remark @+1 {{conditional of node 's' isn't converted: its branches are not joined by a Merge}}
   %s:2, %sc = Switch(%x, %p) name("s") {T = f32} : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
   return(%s#1) : tensor<f32>
 }

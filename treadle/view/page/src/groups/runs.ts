@@ -33,7 +33,7 @@ export function cutIntoRuns(count: number, from: Int32Array, to: Int32Array, fan
   return cut(0, count, levels - 1);
 }
 
-/** How many edges cross each place between two members. */
+/** Returns the number of edges that cross each place between two members. */
 function crossings(count: number, from: Int32Array, to: Int32Array, place: Uint32Array): Int32Array {
   const crossing = new Int32Array(count + 2);
   for (let edge = 0; edge < from.length; ++edge) {

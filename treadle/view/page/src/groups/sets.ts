@@ -23,7 +23,7 @@ export function gatherSets(tree: BodyTree, group: Group) {
     if (codes.length >= fewest && codes.length < group.children.length) gather(tree, group, codes);
 }
 
-/** What children of one set have in common; null for one that has inputs and outputs, or none. */
+/** Returns the common key of the children of a set; null for a child with inputs and outputs, or without both. */
 function keyOf(tree: BodyTree, group: Group, code: number): string | null {
   const { scene } = tree;
   const nodes = leavesOf(tree, code);

@@ -8,7 +8,7 @@ export interface Bundles {
   from: Int32Array;
   to: Int32Array;
   kinds: Uint8Array;
-  /** How many edges of the graph it stands for, and one of them. */
+  /** The number of edges of the graph that it represents, and one of them. */
   counts: Uint32Array;
   edges: Int32Array;
 }
@@ -18,7 +18,7 @@ function showsKind(kind: number, options: ViewOptions): boolean {
     (kind !== EdgeKind.Chain || options.chain);
 }
 
-/** Which child of the group holds each node of the body: -1 outside of the group. */
+/** Returns the child of the group that holds each node of the body; -1 outside of the group. */
 function childPlaces(tree: BodyTree, group: Group): { places: Int32Array; members: number[] } {
   const places = new Int32Array(tree.end - tree.first).fill(-1);
   const members: number[] = [];
@@ -85,7 +85,7 @@ export function bundlesOf(level: Level): Bundles {
   };
 }
 
-/** What bundles edges: a group, or the border. */
+/** Whether an end bundles edges: a group, or the border. */
 function isGroup(level: Level, end: number): boolean {
   return end >= level.count || level.codes[end] < 0;
 }

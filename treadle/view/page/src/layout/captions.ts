@@ -1,9 +1,9 @@
-// What stands in a box: two lines of text.
+// The captions of boxes: two lines of text.
 import type { Level } from "./levels.js";
 import { shown } from "../texts/shown.js";
 import { count } from "../texts/texts.js";
 
-/** Of a node its op and its name; else as headerOf. */
+/** Returns the op and the name of a node; for other boxes, the same as headerOf. */
 export function linesOf(level: Level, place: number): [string, string] {
   const node = level.nodeAt(place);
   if (node >= 0) return [shown(level.scene.op(node), 60), shown(level.tree.nodeLabel(node), 80)];
@@ -18,7 +18,7 @@ export function isLoop(level: Level, place: number): boolean {
   return node >= 0 && /^(Stateless)?While$/.test(level.scene.op(node));
 }
 
-/** What a group is called, and what is worth saying beside it. */
+/** Returns the name of a group, and a note on it. */
 export function headerOf(level: Level, place: number): [string, string] {
   const { scene } = level;
   const group = level.groupAt(place);

@@ -1,9 +1,9 @@
-// Where the edges of a call go on inside of what it calls: to the arguments of a function, and out of
-// it from its results. They pass the borders on the way through ports, as other edges do.
+// Continues the edges of a call inside the called function: to its arguments, and out of it from its
+// results. They pass the borders on the way through ports, as other edges do.
 import type { Bundles } from "./bundles.js";
 import type { Level } from "./levels.js";
 
-/** How many of a call's first inputs aren't given to what it calls; null where inputs are no arguments. */
+/** Returns the number of a call's first inputs that aren't passed on; null if inputs are no arguments. */
 function inputsBefore(level: Level, call: number): number | null {
   const op = level.scene.op(call);
   if (/^(Stateless)?(If|Case)$/.test(op)) return 1;
@@ -69,7 +69,7 @@ export function joinMembers(level: Level, members: number[], placeOf: (node: num
   if (!call || before === null) return;
   for (const node of members) {
     const op = level.scene.op(node);
-    // What a loop's condition says isn't an output of the loop.
+    // The result of a loop's condition isn't an output of the loop.
     if ((op !== "_Arg" && (op !== "_Retval" || call.role === "cond")) || level.tree.isMoved(node)) continue;
     const incoming = op === "_Arg";
     const index = numberOf(level, node, op) + (incoming ? before : 0);

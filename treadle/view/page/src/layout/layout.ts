@@ -82,7 +82,7 @@ async function startElk(): Promise<Elk | null> {
   const worker = await startWorker("treadle-elk");
   if (!worker) return null;
   const elk = new ELK({ workerFactory: () => worker });
-  // Where workers are forbidden, the first layout never comes.
+  // The first layout never comes if workers are forbidden.
   const failed = new Promise<null>((resolve) => {
     worker.addEventListener("error", () => resolve(null));
     setTimeout(() => resolve(null), longestStart);

@@ -56,7 +56,7 @@ export class Level {
   result: LayoutResult | null = null;
   /** Set when a child changed its size. */
   stale = true;
-  /** Where it is drawn. */
+  /** The position at which it is drawn. */
   x = 0;
   y = 0;
   private places: Map<number, number> | null = null;

@@ -11,7 +11,7 @@ export function textWidth(text: string, font: Font): number {
   const key = font + text;
   let width = widths.get(key);
   if (width !== undefined) return width;
-  // Where there is no page, as in tests, a guess will do.
+  // An estimate is enough without a page, as in tests.
   if (typeof document === "undefined") return text.length * 6.4;
   context ??= document.createElement("canvas").getContext("2d");
   if (!context) return text.length * 6.4;

@@ -1,10 +1,10 @@
 // The critical path: the chain of slices that a run had to wait for, one after the other.
 //
-// What it approximates. A trace says when ops ran, not what they waited for. From a slice, the path
+// Approximations: a trace says when ops ran, not what they waited for. From a slice, the path
 // goes back to the one that ended last of those that the graph makes it wait for: slices of nodes
 // that send to its node, in its iteration, or over a back edge in the one before. Nodes that leave
-// no slices (Switch, Merge, Enter, what became part of another op) are looked through. Where the
-// graph names nobody, or its name isn't in the graph, the path goes to the slice that ended last
+// no slices (Switch, Merge, Enter, what became part of another op) are looked through. If the
+// graph names no such node, or its name isn't in the graph, the path goes to the slice that ended last
 // before it on its thread. So it doesn't see locks, queues, other ranks, nor that no thread was
 // free; a wait for these shows as a gap between two slices of the path.
 import type { Trace } from "./trace.js";
@@ -122,7 +122,7 @@ export class Causes {
     for (const [track, list] of byTrack) this.leavesOf.set(track, sorted(list));
   }
 
-  /** Of slices by their end, the last that ended before `slice` began and that is meant. */
+  /** Returns the last of the slices, ordered by their end, that ended before `slice` began and is meant. */
   private lastBefore(
     slices: Int32Array | undefined, slice: number, isMeant: (candidate: number) => boolean,
   ): number {
@@ -134,7 +134,7 @@ export class Causes {
       if (this.trace.end[slices[middle]] <= begin) first = middle + 1;
       else end = middle;
     }
-    // Of a node that ran a million times, those of the same iteration are near.
+    // Slices of the same iteration are near, even if the node ran a million times.
     for (let i = first - 1; i >= 0 && i >= first - 64; --i)
       if (slices[i] !== slice && isMeant(slices[i])) return slices[i];
     return -1;

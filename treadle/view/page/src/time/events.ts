@@ -57,7 +57,7 @@ class Scanner {
     return true;
   }
 
-  /** Where the first event begins: in a list of its own, or in the member `traceEvents`. */
+  /** Returns the start of the first event, in a list of its own or in the member `traceEvents`. */
   beginOfEvents(): number {
     const first = this.afterSpace(0);
     if (this.bytes[first] === openBracket) return first + 1;

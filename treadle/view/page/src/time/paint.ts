@@ -294,7 +294,7 @@ function fitted(c: CanvasRenderingContext2D, text: string, width: number): strin
   return first < 3 ? "" : text.slice(0, first) + "…";
 }
 
-/** Of iterations, and of ops beyond those that have a colour of their own. */
+/** The colour of iterations, and of ops without a colour of their own. */
 const otherColour = "hsl(220 12% 74%)";
 const exchangeColour = "hsl(185 42% 66%)";
 /** Far from each other, and light enough for dark text, on a light page and on a dark one. */

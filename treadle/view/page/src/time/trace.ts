@@ -187,7 +187,7 @@ export class TraceBuilder {
         place[this.track.at(a)] - place[this.track.at(b)] ||
         this.begin.at(a) - this.begin.at(b) ||
         this.end.at(b) - this.end.at(a) ||
-        b - a, // what is around another ends, and is written, after it
+        b - a, // an enclosing slice ends, and is written, after the inner one
     );
   }
 

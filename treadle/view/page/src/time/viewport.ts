@@ -4,7 +4,7 @@ export class Viewport {
   begin: number;
   end: number;
 
-  /** Of all of the time, and a width in pixels. */
+  /** Creates a viewport of the whole time, with a width in pixels. */
   constructor(
     readonly from: number,
     readonly to: number,
