@@ -158,7 +158,8 @@ Expected<void> ArtifactWriter::checkAllWritten(Operation *op, const NamedAttrLis
         since.empty()
             ? unimplemented("attribute '", name.str(), "' isn't one of the op's attributes")
             : unimplemented("attribute '", name.str(), "' can't be written for version ",
-                            target.getAsString(), ": ", since.str(), " is the first that has it"));
+                            target.getAsString(), ": ", since.str(),
+                            " is the first that supports it"));
   }
   return {};
 }

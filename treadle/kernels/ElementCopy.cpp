@@ -168,6 +168,25 @@ void copyElements(DType dtype, void *dst, const void *src, int64_t count) {
   });
 }
 
+void copyRows(DType dtype, void *dst, int64_t dstStride, const void *src, int64_t srcStride,
+              int64_t count, int64_t width) {
+  visitMoved(dtype, [&]<typename T>() {
+    auto *to = static_cast<T *>(dst);
+    auto *from = static_cast<const T *>(src);
+    constexpr int64_t widestLoop = 8; // a call of memcpy costs as much
+    if (width == 1)
+      for (int64_t r = 0; r < count; ++r)
+        to[r * dstStride] = from[r * srcStride];
+    else if (width <= widestLoop)
+      for (int64_t r = 0; r < count; ++r)
+        for (int64_t i = 0; i < width; ++i)
+          to[r * dstStride + i] = from[r * srcStride + i];
+    else
+      for (int64_t r = 0; r < count; ++r)
+        std::copy_n(from + r * srcStride, width, to + r * dstStride);
+  });
+}
+
 void fillElements(DType dtype, void *dst, const void *value, int64_t count) {
   visitMoved(dtype, [&]<typename T>() {
     std::fill_n(static_cast<T *>(dst), count, *static_cast<const T *>(value));

@@ -125,6 +125,10 @@ inline const void *elementAt(DType dtype, const void *base, int64_t i) {
   return static_cast<const char *>(base) + i * static_cast<int64_t>(dtypeSize(dtype));
 }
 
+/// Copies `count` rows of `width` elements, which lie `dstStride` and `srcStride` elements apart.
+void copyRows(DType dtype, void *dst, int64_t dstStride, const void *src, int64_t srcStride,
+              int64_t count, int64_t width);
+
 /// Copies dst[i . dstStrides] = src[i . srcStrides] for every index i of `dims`. Strides are in
 /// elements and may be negative; those of the source may be zero.
 void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void *src,

@@ -54,19 +54,18 @@ bool checkConcatShapes(OpContext &ctx, int first, int count, int64_t axis) {
 void interleave(OpContext &ctx, int first, int count, int64_t rows, Tensor &out) {
   DType dtype = out.dtype();
   int64_t outRow = rows ? out.count() / rows : 0;
-  auto copyRows = [&](int64_t begin, int64_t end) {
+  auto copyRange = [&](int64_t begin, int64_t end) {
     int64_t offset = 0;
     for (int i = 0; i < count; ++i) {
       const Tensor &in = ctx.input(first + i);
       int64_t row = in.count() / rows;
-      for (int64_t r = begin; row && r < end; ++r)
-        copyElements(dtype, elementAt(dtype, out.raw(), r * outRow + offset),
-                     elementAt(dtype, in.raw(), r * row), row);
+      copyRows(dtype, elementAt(dtype, out.raw(), begin * outRow + offset), outRow,
+               elementAt(dtype, in.raw(), begin * row), row, end - begin, row);
       offset += row;
     }
   };
   constexpr double nsPerElement = 0.15;
-  ctx.parallelFor(rows, nsPerElement * static_cast<double>(outRow), copyRows);
+  ctx.parallelFor(rows, nsPerElement * static_cast<double>(outRow), copyRange);
 }
 
 void concat(OpContext &ctx, int first, int count, int axisInput) {
@@ -187,9 +186,9 @@ bool setColumns(OpContext &ctx, int i, const Tensor &whole, int64_t rows, int64_
   if (!out)
     return false;
   int64_t wholeRow = rows ? whole.count() / rows : 0;
-  for (int64_t r = 0; width && r < rows; ++r)
-    copyElements(dtype, elementAt(dtype, out->raw(), r * width),
-                 elementAt(dtype, whole.raw(), r * wholeRow + offset), width);
+  if (width && rows)
+    copyRows(dtype, out->raw(), width, elementAt(dtype, whole.raw(), offset), wholeRow, rows,
+             width);
   return true;
 }
 
