@@ -79,7 +79,7 @@ def test_what_is_registered():
         (lambda g: treadle.load("nowhere", tags=["serve", 3]), "an element of tags is 3"),
         (lambda g: treadle.Session(3), "graph is a int, expected bytes of a GraphDef"),
         (lambda g: treadle.Session(g).run(3), "fetches is a int, expected a name"),
-        (lambda g: treadle.Session(g).run([3]), "fetches holds a int"),
+        (lambda g: treadle.Session(g).run([3]), "fetches contains a int"),
         (lambda g: treadle.Session(g).run("y", {}, 3), "targets is a int"),
         (lambda g: treadle.Session(g).run("y", ["x"]), "feeds is a list"),
     ],

@@ -511,14 +511,14 @@ MISTAKES = {
     loop_variable_set_in_a_branch: "loop 'loop': variable 'i' is set while the true branch of "
     "conditional 'cond' is open; end that first",
     branches_of_two_dtypes: "conditional 'choice': 'y' is int32 in the true branch of conditional "
-    "'choice', and 'Const:0', float32[], in the false branch of conditional 'choice'; expected "
+    "'choice', but 'Const:0', float32[], in the false branch of conditional 'choice'; expected "
     "one dtype",
-    result_that_one_branch_lacks: "the false branch of conditional 'choice' gives no 'y', and the "
-    "true branch of conditional 'choice' does; expected both branches to set the same results",
-    result_that_the_first_branch_lacks: "the false branch of conditional 'choice' gives 'y', and "
+    result_that_one_branch_lacks: "the false branch of conditional 'choice' has no result 'y', but "
+    "the true branch of conditional 'choice' does; expected both branches to set the same results",
+    result_that_the_first_branch_lacks: "the false branch of conditional 'choice' sets 'y', but "
     "the true branch of conditional 'choice' doesn't; expected both branches to set the same "
     "results",
-    result_without_a_false_branch: "the true branch of conditional 'choice' gives 'y', but there "
+    result_without_a_false_branch: "the true branch of conditional 'choice' sets 'y', but there "
     "is no false branch; expected one that sets it",
     false_branch_first: "the branch for false was added, but true is next",
     case_left_out: "the branch for 2 was added, but 1 is next",
@@ -545,7 +545,7 @@ MISTAKES = {
     name_that_is_taken: "there is a node 'x' in the graph already; expected another name, or a "
     "scope of its own",
     two_builders: "node 'AddV2' (AddV2): input 1 is 'other:0', a value of another builder",
-    placeholder_in_a_body: "placeholder 'x' is made in the true branch of conditional 'choice'; "
+    placeholder_in_a_body: "placeholder 'x' is created in the true branch of conditional 'choice'; "
     "expected in the graph itself",
     function_of_another_dtype: "function 'f': argument 'x' is float32[], but the value passed is "
     "'Const:0', int32[]",

@@ -252,23 +252,27 @@ def test_random_values_are_the_same_each_time(identity):
 @pytest.mark.parametrize(
     "dtype, value, message",
     [
-        ("DT_INT32", "1.5", "'1.5' is no int32"),
-        ("DT_INT8", "[1,200]", "'200' is no int8, or is out of range"),
-        ("DT_UINT32", "-1", "'-1' is no uint32"),
-        ("DT_FLOAT", "1e60", "'1e60' is no float32"),
-        ("DT_BOOL", "maybe", "'maybe' is no bool"),
+        ("DT_INT32", "1.5", "'1.5' is not a valid int32"),
+        ("DT_INT8", "[1,200]", "'200' is not a valid int8, or is out of range"),
+        ("DT_UINT32", "-1", "'-1' is not a valid uint32"),
+        ("DT_FLOAT", "1e60", "'1e60' is not a valid float32"),
+        ("DT_BOOL", "maybe", "'maybe' is not a valid bool"),
         ("DT_INT32", "[1,[2]]", "are mixed"),
         ("DT_INT32", "[[1],[2,3]]", "differ in length"),
         ("DT_INT32", "[1,2", "a ']' is missing"),
         ("DT_INT32", "[1,2]3", "after its end"),
         ("DT_INT32", "", "a value is missing"),
-        ("DT_INT32", "2x2xi32=1,2,3", "has 3 elements, but shape [2,2] wants 4"),
+        ("DT_INT32", "2x2xi32=1,2,3", "has 3 elements, but shape [2,2] needs 4"),
         ("DT_INT32", "2xf32=1", "feed 'x:0' is float32[2]"),
-        ("DT_COMPLEX64", "1+2i", "'1+2i' is no complex64"),
-        ("DT_FLOAT", "1+2j", "'1+2j' is no float32"),
-        ("DT_FLOAT", "2x3xfloat=0", "'float' is no dtype (did you mean"),
-        ("DT_FLOAT", "2x3xnone=0", "'none' is no dtype; expected f32, i64, u8"),
-        ("DT_STRING", "random", 'no random values of dtype string; write "random", in quotes'),
+        ("DT_COMPLEX64", "1+2i", "'1+2i' is not a valid complex64"),
+        ("DT_FLOAT", "1+2j", "'1+2j' is not a valid float32"),
+        ("DT_FLOAT", "2x3xfloat=0", "'float' is not a valid dtype (did you mean"),
+        ("DT_FLOAT", "2x3xnone=0", "'none' is not a valid dtype; expected f32, i64, u8"),
+        (
+            "DT_STRING",
+            "random",
+            'random values are not supported for dtype string; write "random", in quotes',
+        ),
         ("DT_STRING", '"abc', "a closing '\"' is missing"),
         ("DT_INT32", "9999999999999xi32=1", "ResourceExhaustedError: "),
         ("DT_INT32", "9999999999x9999999999xi32=1", "has too many elements"),
@@ -651,7 +655,7 @@ def test_show_lists_signatures(tmp_path):
 
 def test_show_leaves_out_what_no_signature_needs():
     shown = output("show", WORDS)
-    assert "left out: 13 nodes that no shown signature needs; --all shows what saves" in shown
+    assert "left out: 13 nodes that no shown signature needs; --all shows savers" in shown
     assert "RestoreV2" not in shown and "AssignVariableOp" not in shown
     whole = output("show", WORDS, "--all")
     assert whole.startswith("25 nodes") and "RestoreV2" in whole and "left out" not in whole
@@ -677,7 +681,7 @@ def test_explain_tells_of_signatures():
     assert "'y' (Mul)" not in lookup and "LookupTableFindV2" in lookup
     assert "did you mean 'lookup'?" in failure("explain", WORDS, "--signature", "lokup")
     assert "isn't from a SavedModel" in failure("explain", COUNTDOWN, "--signature", "lookup")
-    assert "asked for together" in failure(
+    assert "can't be combined with fetches" in failure(
         "explain", WORDS, "--signature", "lookup", "--fetch", "y"
     )
     done = Done("explain", WORDS, "--signature", "lookup", "--all")

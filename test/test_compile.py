@@ -279,7 +279,7 @@ def test_dimensions_that_may_be_one(tmp_path):
     for a, b in [(4, 4), (1, 4), (4, 1), (1, 1), (0, 1)]:
         x, y = np.arange(a, dtype=np.float32), np.arange(b, dtype=np.float32) + 1
         np.testing.assert_array_equal(call(x, y)[0], (x + y) * y)
-    with pytest.raises(RuntimeError, match="3: function 'net' can't compute these inputs"):
+    with pytest.raises(RuntimeError, match="3: function 'net' can't run on these inputs"):
         call(np.zeros(2, np.float32), np.zeros(3, np.float32))
 
 
@@ -374,7 +374,7 @@ def test_no_output_file(growing):
     done = subprocess.run([BINARY, "compile", growing], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
         2,
-        "treadle: option '-o' is missing: the object file to write; 'treadle compile --help' lists the options\n",
+        "treadle: option '-o' is missing, expected the object file to write; 'treadle compile --help' lists the options\n",
     )
 
 

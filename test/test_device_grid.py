@@ -211,7 +211,7 @@ def test_devices_compute_with_their_own_parts(tmp_path):
         ('<@mesh, [{"x":(1)2}]>', "a sharding along a part of the axis 'x'"),
         ('<@mesh, [{}], unreduced={"x"}>', "unreduced axes"),
         ('<@mesh, [{"y"}]>', "names an axis that its mesh doesn't have"),
-        ('<@other, [{"x"}]>', "names a mesh that the program doesn't have"),
+        ('<@other, [{"x"}]>', "refers to an undefined mesh"),
     ],
 )
 def test_shardings_that_are_not_known(tmp_path, sharding, message):

@@ -44,6 +44,19 @@ def test_links_lead_to_pages_and_headings(page):
         assert not heading or heading in anchors(target), link
 
 
+def test_pages_that_files_name_exist():
+    found = subprocess.run(
+        ["git", "grep", "-IohE", r"\bdocs/[A-Za-z0-9_/-]+\.md\b", "--", ".", ":!test"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if found.returncode > 1:
+        pytest.skip("this isn't a checkout of git")
+    pages = sorted(set(found.stdout.split()))
+    assert pages and [page for page in pages if not (ROOT / page).exists()] == []
+
+
 def test_the_readme_leads_to_every_page():
     text = (ROOT / "README.md").read_text()
     for page in (ROOT / "docs").glob("*.md"):

@@ -109,7 +109,7 @@ def test_a_loop_without_effects(explain):
 def test_a_counter_alone_has_nothing_to_overlap(explain):
     (loop,) = explain(counted(lambda b, i: i)).loops
     assert not loop.overlaps_when_on and not loop.overlapping
-    assert "each of its ops waits for the iteration before" in loop.when_on
+    assert "each of its ops waits for the previous iteration" in loop.when_on
 
 
 def test_a_variable_is_named_with_what_gets_to_it(explain):

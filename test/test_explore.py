@@ -84,7 +84,9 @@ def test_errors_of_the_request():
         treadle.Graph.from_bytes(RACING.encode()).explore("q")
     with pytest.raises(treadle.InvalidArgumentError, match="'nowhere'"):
         treadle.Graph.from_bytes(RACING.encode()).explore("r1", setup="nowhere")
-    with pytest.raises(treadle.InvalidArgumentError, match="nothing to run: name fetches or ta"):
+    with pytest.raises(
+        treadle.InvalidArgumentError, match="there is nothing to run; name fetches or ta"
+    ):
         treadle.Graph.from_bytes(RACING.encode()).explore(setup="init")
 
 

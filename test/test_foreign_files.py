@@ -42,9 +42,9 @@ FILES = {
     "model.keras": (
         zipped(config_dot_json="{}", model_dot_weights_dot_h5=HDF5),
         r"a model of Keras \(\.keras\)",
-        r"model\.export\(FOLDER\)",
+        r"\.export\(FOLDER\)",
     ),
-    "model.h5": (HDF5, r"HDF5.*\.h5", r"model\.export\(FOLDER\)"),
+    "model.h5": (HDF5, r"HDF5.*\.h5", r"\.export\(FOLDER\)"),
     "model.tflite": (struct.pack("<I", 28) + b"TFL3" + bytes(99), "TensorFlow Lite", "original"),
     "model.onnx": (b"\x08\x08\x12\x07pytorch:\x03\x0a\x01x", "ONNX", "original"),
     "model.pt": (zipped(archive__data_dot_pkl="", archive__version="3"), "torch.save", "from_fx"),
@@ -71,7 +71,7 @@ FILES = {
     "x.npz": (zipped(x_dot_npy=an_array()), "arrays of numpy", "--input"),
     "graph.pb.gz": (b"\x1f\x8b\x08" + bytes(20), "compressed by gzip", "unpack"),
     "model.zip": (zipped(m__saved_model_dot_pb=""), r"an archive \(zip\)", "unpack"),
-    "train.py": (b"import tensorflow as tf\n", "a Python program", r"model\.export"),
+    "train.py": (b"import tensorflow as tf\n", "a Python program", r"\.export"),
     "model.json": (b'{"format": "layers-model"}', "JSON", "original"),
     "net.o": (b"\x7fELF\x02\x01\x01" + bytes(99), "compiled code", "original"),
 }
@@ -84,7 +84,9 @@ def test_a_file_is_named(name, tmp_path):
     path.write_bytes(content)
     done = subprocess.run([BINARY, "show", path], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1
-    expected = rf"treadle: InvalidArgumentError: {path}: it is .*{what}.*; expected .*{advice}"
+    expected = (
+        rf"treadle: InvalidArgumentError: {path}: the input is .*{what}.*; expected .*{advice}"
+    )
     assert re.match(expected, done.stderr)
     with pytest.raises(treadle.InvalidArgumentError, match=what):
         treadle.load(path)
@@ -117,8 +119,8 @@ FOLDERS = {
     ("frozen.pb", "labels.txt"): r"did you mean '.*/frozen\.pb'\?",
     ("config.json", "model.safetensors"): "it holds weights in safetensors; expected a graph",
     ("checkpoint", "ckpt-1.index"): "it holds a checkpoint; expected a graph",
-    ("config.json", "model.weights.h5"): r"an unpacked model of Keras; .*model\.export",
-    ("best.keras",): r"a model of Keras \(\.keras\); .*model\.export",
+    ("config.json", "model.weights.h5"): r"an unpacked model of Keras; .*\.export",
+    ("best.keras",): r"a model of Keras \(\.keras\); .*\.export",
     ("_METADATA",): "a checkpoint of JAX",
     ("fingerprint.pb", "keras_metadata.pb"): r"nor graph\.pb$",
     ("model.json", "ckpt-1.index"): "it holds a checkpoint; expected a graph",

@@ -100,7 +100,7 @@ def test_arguments_that_no_variant_takes(model):
         model.functions["sum_below"](1, 2)
     with pytest.raises(TypeError, match="by position and by name"):
         model.functions["sum_below"](1, n=2)
-    with pytest.raises(TypeError, match="'rows' is of type int, expected .* values, row_splits"):
+    with pytest.raises(TypeError, match="'rows' has type int, expected .* values, row_splits"):
         model.functions["ragged"](1)
 
 
@@ -189,7 +189,9 @@ def test_objects_that_lie(tmp_path):
         except treadle.Error:
             pass
     model = treadle.load(tmp_path / "far_capture")
-    with pytest.raises(treadle.UnimplementedError, match="captures object 1000000, but there are"):
+    with pytest.raises(
+        treadle.UnimplementedError, match="captures object 1000000, but the model has"
+    ):
         model.functions["count"]()
     with pytest.raises(treadle.UnimplementedError, match="objects declare another dtype"):
         treadle.load(tmp_path / "other_dtype").functions["count"]()

@@ -231,7 +231,7 @@ MISUSES = {
     "attribute of another kind": (
         lambda g: g["mm"].set_attr("transpose_a", 1),
         TypeError,
-        "'transpose_a' is of type int, expected a bool",
+        "'transpose_a' has type int, expected a bool",
     ),
     "attribute that changes a type": (
         lambda g: g["w"].set_attr("dtype", "int32"),

@@ -49,7 +49,7 @@ def test_files_that_lie():
             treadle.Graph.from_bytes(file)
         except treadle.Error as error:
             errors.add(str(error).split(":")[0])
-    assert "the file of jax.export is damaged or truncated" in errors
+    assert "the file of jax.export is corrupted or truncated" in errors
 
 
 PROGRAM = """

@@ -1,4 +1,4 @@
-"""`treadle profile` and Session.profile(): what takes the time of a run."""
+"""Tests `treadle profile` and Session.profile(), which measure the time that each op takes."""
 
 import json
 import pathlib

@@ -283,7 +283,7 @@ def test_check_that_holds(run, check):
 
 @pytest.mark.parametrize("check", FAIL)
 def test_check_that_does_not_hold(run, check):
-    with pytest.raises(treadle.InvalidArgumentError, match="check.expect_.* doesn't hold"):
+    with pytest.raises(treadle.InvalidArgumentError, match="check.expect_.* does not hold"):
         run(CHECKED.format(check))
 
 
@@ -431,7 +431,7 @@ WRONG = {
         "%r = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<2xf32>) -> tensor<2x3xf32>",
         ["2xf32"],
         "2x3xf32",
-        "dimension 0 of 'tensor<2xf32>' is neither 1 nor",
+        "dimension 0 of 'tensor<2xf32>' must be 1 or",
     ),
     "pieces_that_differ": (
         "%r = stablehlo.concatenate %a, %b, dim = 0 : "
@@ -506,7 +506,9 @@ def test_ops_of_no_dialect_that_has_them_are_named(run, name):
 @pytest.mark.parametrize("target", ["Sharding", "shape_assertion"])
 def test_custom_calls_of_nothing_are_named(run, target):
     line = f"%r = stablehlo.custom_call @{target}() : () -> tensor<2xf32>"
-    with pytest.raises(treadle.UnimplementedError, match=f"line 2.*custom_call @{target} of"):
+    with pytest.raises(
+        treadle.UnimplementedError, match=f"line 2.*custom_call @{target} (of|without)"
+    ):
         run(program(line, ["2xf32"], "2xf32"))
 
 
@@ -518,7 +520,9 @@ def test_functions_give_what_their_types_say(run):
     func.func private @f(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
       stablehlo.return %a : tensor<f32>
     }"""
-    words = r"line 6.*it gives \('tensor<f32>'\), but its function \('tensor<f32>', 'tensor<f32>'\)"
+    words = (
+        r"line 6.*it returns \('tensor<f32>'\), but its function \('tensor<f32>', 'tensor<f32>'\)"
+    )
     with pytest.raises(treadle.InvalidArgumentError, match=words):
         run(text)
 
@@ -554,7 +558,7 @@ def test_types_without_values_are_named(run):
 def test_bytecode_is_told_by_its_content(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b"ML\xefR\x0dStableHLO_v1.15.0\0\x01\x1f")
-    words = f"{name}: the bytecode is damaged at byte 25: expected 15 bytes, but 0 are left"
+    words = f"{name}: the bytecode is corrupted at byte 25: expected 15 bytes, but 0 are left"
     with pytest.raises(treadle.InvalidArgumentError, match=words):
         treadle.load(path)
 

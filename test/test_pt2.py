@@ -148,7 +148,7 @@ def test_errors_of_the_command_are_one_line(tmp_path):
     assert done.stderr.startswith("treadle: InvalidArgumentError: ")
 
 
-# ---- damaged files
+# ---- corrupted files
 
 
 def entries_of(file):
@@ -189,7 +189,7 @@ META = ("config", "weight", "tensor_meta")
 
 DAMAGES = {
     "no_format": (lambda e: e.pop("tiny/archive_format"), "no entry 'archive_format'"),
-    "no_program": (lambda e: e.pop(MODEL), "holds 0 programs"),
+    "no_program": (lambda e: e.pop(MODEL), "contains 0 programs"),
     "no_weight": (lambda e: e.pop("tiny/data/weights/weight_0"), "'data/weights/weight_0' is miss"),
     "short_weight": (
         lambda e: e.update({"tiny/data/weights/weight_0": b"1234"}),
@@ -276,7 +276,7 @@ def test_a_broken_zip_is_one_error(tmp_path):
         treadle.load(tmp_path / "half.pt2")
     at = content.index(b'"graph_module"')
     (tmp_path / "bit.pt2").write_bytes(content[:at] + b"'" + content[at + 1 :])
-    with pytest.raises(treadle.InvalidArgumentError, match=r"'models/model\.json' is damaged"):
+    with pytest.raises(treadle.InvalidArgumentError, match=r"'models/model\.json' is corrupted"):
         treadle.load(tmp_path / "bit.pt2")
 
 

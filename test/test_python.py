@@ -213,7 +213,7 @@ def test_strings_come_as_bytes():
     assert session.run("y:0", {"x:0": ["a", b"b\0"]}).tolist() == [b"a", b"b\0"]
     assert session.run("y:0", {"x:0": "text"}).item() == b"text"
     assert session.run("y:0", {"x:0": np.array(["abc", "d"])}).tolist() == [b"abc", b"d"]
-    with pytest.raises(treadle.InvalidArgumentError, match="holds a int, expected bytes or str"):
+    with pytest.raises(treadle.InvalidArgumentError, match="contains a int, expected bytes or str"):
         session.run("y:0", {"x:0": ["a", 1]})
 
 
@@ -382,7 +382,7 @@ def test_calls_that_are_wrong():
         session.run("count", {"nothing:0": 1})
     with pytest.raises(treadle.InvalidArgumentError, match="shape"):
         session.run("count", {"start:0": [1, 2]})
-    with pytest.raises(TypeError, match="fetches holds a int"):
+    with pytest.raises(TypeError, match="fetches contains a int"):
         session.run([1])
     with pytest.raises(TypeError, match="feeds is a list"):
         session.run("count", [1])

@@ -24,7 +24,7 @@ MALFORMED = {
     "invalid_empty_attr_key": ["node 'SaveV/'", "an attribute has an empty name"],
     "invalid_empty_func_attr_key": ["node 'SaveV/'", "'T'", "an attribute has an empty name"],
     "invalid_empty_func_attr_name": ["node 'NoOp'", "'dense_shapes'", "empty name"],
-    "invalid_generic_func_with_empty_control_result": ["function 'foo'", "'output'", "empty name"],
+    "invalid_generic_func_with_empty_control_result": ["function 'foo'", "'output'", "empty value"],
     "invalid_generic_func_with_empty_name": ["function of the library", "empty name"],
     "invalid_generic_func_with_empty_result": ["function 'foo'", "result 0", "name a node"],
     "invalid_generic_function_named_edge_index": ["node 'a' (Cast)", "output 18446744073709551615"],

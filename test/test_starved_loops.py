@@ -312,6 +312,6 @@ def test_text_can_say_that_an_enter_is_not_constant(tmp_path):
 
 
 def test_python_warns():
-    with pytest.warns(UserWarning, match="'step' .*'end' .* are read as constant"):
+    with pytest.warns(UserWarning, match="'step' .*'end' .* are treated as constant"):
         graph = treadle.Graph.from_bytes(INFERRED.encode())
     assert treadle.Session(graph).run("exit") == 0

@@ -82,7 +82,7 @@ def test_constants_in_other_forms(attribute, tmp_path):
             "dense_resource<__elided__>",
             "has no elements: they were elided when the text was printed",
         ),
-        ("dense_resource<other>", "in the resource 'other', which the text doesn't have"),
+        ("dense_resource<other>", "in the resource 'other', which is not in the text"),
         ("dense_resource<short>", "of 8 bytes, but the resource 'short' has 4"),
     ],
 )

@@ -21,9 +21,9 @@ struct ModelFunction {
   };
   /// A concrete function: the function as traced for one kind of arguments.
   struct Variant {
-    /// Named like the concrete function. Inputs are named by their position in the arguments: `x`,
-    /// `state_mean` in a dict, `pair_0` in a list. Outputs are named likewise, `result` if there is
-    /// only one. Both are in the order of the function.
+    /// The signature, with the name of the concrete function. Input names are the paths in the
+    /// arguments: `x`, `state_mean` in a dict, `pair_0` in a list. Output names are formed in the
+    /// same way; a single output is `result`. Inputs and outputs have the order of the function.
     Graph::Signature signature;
     std::vector<Fixed> fixed;
     Structure result;
@@ -45,7 +45,7 @@ public:
   /// whose tags are `tags`; without tags the one tagged `serve`, or the only one. Errors, after
   /// which nothing is loaded: NotFound for a missing folder, meta graph or checkpoint,
   /// InvalidArgument for a graph without signatures or paths that leave the folder, DataLoss for a
-  /// damaged checkpoint, and those of the model's initialization, such as NotFound for a missing
+  /// corrupted checkpoint, and those of the model's initialization, such as NotFound for a missing
   /// asset.
   static Expected<Model> load(const std::string &path, SessionOptions options = {},
                               const std::vector<std::string> &tags = {});

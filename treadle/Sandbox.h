@@ -1,5 +1,5 @@
 // A model in a separate process that can do nothing but compute: for models that you don't trust.
-// Linux on x86-64. docs/sandbox.md lists what it protects against.
+// Linux on x86-64. docs/security.md lists what it protects against.
 #pragma once
 
 #include "treadle/Graph.h"

@@ -1,9 +1,9 @@
-// Runs damaged graphs in all tiers: each must end in an error or in values, never in a crash.
+// Runs corrupted graphs in all tiers: each must end in an error or in values, never in a crash.
 //
 //   damage [--seed S] [--first I] [--count N] [--jit EVERY] [--chunk N] [--findings FOLDER]
 //          [GRAPH|FOLDER]...
 //
-// Graphs are damaged copies of the given ones (.pb, .pbtxt; folders are searched); every other
+// Graphs are corrupted copies of the given ones (.pb, .pbtxt; folders are searched); every other
 // graph has a single op of the op table. Number, seed and sources determine a graph: `--seed S
 // --first I --count 1` repeats one. Chunks run in separate processes, so that a crash ends only its
 // graph, which is saved to FOLDER. Exit status 1: there were findings.
@@ -55,7 +55,7 @@ using namespace treadle::fuzz;
 
 namespace {
 
-constexpr size_t mostRuns = 4; // of fetches and of targets
+constexpr size_t maxRuns = 4; // of fetches and of targets
 constexpr int64_t memoryOfSession = int64_t{1} << 30;
 // Time limit for one or several runs in each tier, including compilation; beyond it, the graph
 // counts as hanging.
@@ -215,9 +215,9 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
   std::vector<std::string> targets = targetsOf(source, fetches);
   Session::Feeds feeds = feedsOf(graph);
   auto count = [&](bool isDone) { ++(isDone ? progress.values : progress.errors); };
-  for (size_t i = 0; i < std::min(fetches.size(), mostRuns); ++i)
+  for (size_t i = 0; i < std::min(fetches.size(), maxRuns); ++i)
     count(session->run({fetches[i]}, feeds).has_value());
-  for (size_t i = 0; i < std::min(targets.size(), mostRuns); ++i)
+  for (size_t i = 0; i < std::min(targets.size(), maxRuns); ++i)
     count(session->run({}, feeds, {targets[i]}).has_value());
 }
 

@@ -1,4 +1,4 @@
-// All readers of untrusted bytes: one function each, for the fuzzer, for damaged seeds and for
+// All readers of untrusted bytes: one function each, for the fuzzer, for corrupted seeds and for
 // bombs.
 #pragma once
 

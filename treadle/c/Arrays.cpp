@@ -80,9 +80,9 @@ Expected<DType> dtypeOf(int32_t number) {
 }
 
 Expected<Dims> dimsOf(int32_t rank, const int64_t *dims) {
-  constexpr int32_t mostDims = 254;
-  if (rank < 0 || rank > mostDims)
-    return Unexpected(invalidArgument("rank is ", rank, ", expected 0 to ", mostDims));
+  constexpr int32_t maxDims = 254;
+  if (rank < 0 || rank > maxDims)
+    return Unexpected(invalidArgument("rank is ", rank, ", expected 0 to ", maxDims));
   if (rank)
     TREADLE_TRY(requireAll({{"dims", dims}}));
   return Dims(dims, static_cast<size_t>(rank));

@@ -158,8 +158,8 @@ treadle_status *treadle_session_trace(const treadle_session *session, char **jso
 }
 treadle_status *treadle_session_profile(const treadle_session *session, char **text) {
   return returnText(session, text, [](const Session &of) -> Expected<std::string> {
-    constexpr size_t mostRows = 100;
-    return TREADLE_TRY(of.profile()).text(Profile::By::Op, Profile::Sort::Own, mostRows);
+    constexpr size_t maxRows = 100;
+    return TREADLE_TRY(of.profile()).text(Profile::By::Op, Profile::Sort::Own, maxRows);
   });
 }
 

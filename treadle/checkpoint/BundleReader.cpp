@@ -162,12 +162,12 @@ Expected<const InputFile *> BundleReader::shard(int32_t number) const {
 }
 
 /// Returns the shard of an entry after checking that it holds all of its bytes, before memory is
-/// allocated for sizes from a damaged index.
+/// allocated for sizes from a corrupted index.
 Expected<const InputFile *> BundleReader::fileOf(std::string_view name,
                                                  const BundleEntry &entry) const {
   bool isString = entry.dtype == DType::String;
   if (!isString && !isPlain(entry.dtype))
-    return Unexpected(unimplemented("tensor '", name, "' of the checkpoint is of dtype ",
+    return Unexpected(unimplemented("tensor '", name, "' of the checkpoint has dtype ",
                                     dtypeName(entry.dtype), ", which can't be restored"));
   const InputFile *file = TREADLE_TRY(shard(entry.shard));
   if (entry.offset > file->size() || entry.size > file->size() - entry.offset)
@@ -257,7 +257,7 @@ BundleReader::partsOf(std::string_view name, const BundleEntry &entry,
     if (!std::ranges::equal((*stored)->dims, *slice.dimsIn(entry.dims)) ||
         (*stored)->dtype != entry.dtype)
       return Unexpected(dataLoss("slice '", slice.text(), "' of tensor '", name,
-                                 "' is of another shape or dtype in checkpoint '", prefix, "'"));
+                                 "' has another shape or dtype in checkpoint '", prefix, "'"));
     TREADLE_TRY(fileOf(name, **stored));
     parts.push_back({std::move(whole), std::move(*shared), *stored});
   }

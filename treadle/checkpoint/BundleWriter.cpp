@@ -75,7 +75,7 @@ Expected<void> BundleWriter::add(std::string_view name, const Tensor &value) {
     return Unexpected(invalidArgument("a tensor of the checkpoint has no name"));
   bool isString = value.dtype() == DType::String;
   if (!isString && !isPlain(value.dtype()))
-    return Unexpected(unimplemented("tensor '", name, "' is of dtype ", dtypeName(value.dtype()),
+    return Unexpected(unimplemented("tensor '", name, "' has dtype ", dtypeName(value.dtype()),
                                     ", which can't be saved"));
   auto [it, isNew] = index.entries.try_emplace(std::string(name));
   if (!isNew)

@@ -273,7 +273,7 @@ TEST_F(Bundle, ChangedElements) {
 TEST_F(Bundle, TruncatedIndex) {
   ASSERT_TRUE(write({{"a", floats({1})}}));
   fs::resize_file(prefix + ".index", 60);
-  EXPECT_FAILS(read("a"), DataLoss, ".index': the table is damaged");
+  EXPECT_FAILS(read("a"), DataLoss, ".index': the table is corrupted");
 }
 
 TEST_F(Bundle, IndexOfAnotherCheckpoint) {

@@ -126,10 +126,10 @@ Expected<int32_t> readHeader(std::string_view message) {
     return Unexpected(dataLoss("the header is malformed"));
   if (isBigEndian)
     return Unexpected(
-        unimplemented("it was written on a big-endian machine, which is not supported"));
+        unimplemented("the checkpoint was written on a big-endian machine, which isn't supported"));
   if (minConsumer > formatVersion)
-    return Unexpected(unimplemented("it requires a reader of version ", minConsumer,
-                                    ", but this one is of version ", formatVersion));
+    return Unexpected(unimplemented("the checkpoint requires a reader of version ", minConsumer,
+                                    ", but this reader has version ", formatVersion));
   return static_cast<int32_t>(numShards);
 }
 

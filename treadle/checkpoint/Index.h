@@ -29,7 +29,7 @@ struct BundleIndex {
   static std::string path(std::string_view prefix);
   static std::string shardPath(std::string_view prefix, int32_t shard, int32_t numShards);
 
-  /// Reads an index. NotFound if the file doesn't exist; DataLoss if it is damaged; Unimplemented
+  /// Reads an index. NotFound if the file doesn't exist; DataLoss if it is corrupted; Unimplemented
   /// for later versions and big-endian files.
   static Expected<BundleIndex> read(std::string_view prefix, const FileAccess &files);
   std::string bytes() const;

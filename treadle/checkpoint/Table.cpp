@@ -15,7 +15,7 @@ enum Compression : unsigned char { None = 0, Snappy = 1 };
 
 // --- reading -----------------------------------------------------------------------------------
 
-Error damaged(std::string_view what) { return dataLoss("the table is damaged: ", what); }
+Error damaged(std::string_view what) { return dataLoss("the table is corrupted: ", what); }
 
 /// Returns the block at the next handle in `handles`, after checking that it is within the file.
 Expected<std::string_view> readBlock(std::string_view file, WireReader &handles) {

@@ -19,8 +19,8 @@ namespace treadle {
 
 using TableRows = std::vector<std::pair<std::string, std::string>>;
 
-/// Parses all rows of a table, in order. DataLoss for a table that is truncated, damaged or out of
-/// order; Unimplemented for compressed blocks.
+/// Parses all rows of a table, in order. DataLoss for a table that is truncated, corrupted or out
+/// of order; Unimplemented for compressed blocks.
 Expected<TableRows> readTable(std::string_view bytes);
 
 /// Builds a table from rows that are added in order. The bytes equal those of TensorFlow's writer

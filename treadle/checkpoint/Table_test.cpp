@@ -68,7 +68,7 @@ TEST(Table, EveryTruncationIsFound) {
     Expected<TableRows> read = readTable(std::string_view(table).substr(0, size));
     ASSERT_FALSE(read) << size;
     EXPECT_EQ(read.error().code, Code::DataLoss);
-    EXPECT_NE(read.error().message.find("the table is damaged"), std::string::npos);
+    EXPECT_NE(read.error().message.find("the table is corrupted"), std::string::npos);
   }
 }
 

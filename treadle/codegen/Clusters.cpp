@@ -329,14 +329,14 @@ void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
 }
 
 /// Charges the code to the memory budget of the run; fails if it doesn't fit.
-static Expected<std::shared_ptr<const CompiledCluster>> bindCharged(LinkedCluster cluster,
-                                                                    const KernelRegistry &kernels) {
+static Expected<std::shared_ptr<const CompiledCluster>>
+bindWithinBudget(LinkedCluster cluster, const KernelRegistry &kernels) {
   try {
     return treadle::codegen::bind(std::move(cluster), kernels);
   } catch (const OverBudget &over) {
-    return Unexpected(resourceExhausted("machine code of ", over.bytes,
-                                        " bytes exceeds what is left of the ", over.limit,
-                                        " that the session may take"));
+    return Unexpected(resourceExhausted(
+        "machine code of ", over.bytes,
+        " bytes exceeds the remaining memory budget of the session; the limit is ", over.limit));
   }
 }
 
@@ -347,7 +347,7 @@ void ClusterSite::finishVariant(Variant &variant) {
     return;
   Expected<std::shared_ptr<const CompiledCluster>> bound =
       std::move(variant.made).and_then([&](LinkedCluster cluster) {
-        return bindCharged(std::move(cluster), owner.options.kernels);
+        return bindWithinBudget(std::move(cluster), owner.options.kernels);
       });
   if (bound) {
     variant.owned = std::move(*bound);

@@ -35,7 +35,7 @@ public:
   /// set.
   static std::optional<std::filesystem::path> defaultFolder();
 
-  /// Returns the cached bytes; nullopt if there are none or they are damaged. Damaged files are
+  /// Returns the cached bytes; nullopt if there are none or they are corrupted. Corrupted files are
   /// removed.
   std::optional<std::string> find(const ContentKey &key) const;
   /// Writes bytes, unless they are larger than an eighth of the cache.

@@ -1,4 +1,4 @@
-// Tests of the disk cache: damaged, foreign and obstructing files are ignored.
+// Tests of the disk cache: corrupted, foreign and obstructing files are ignored.
 #include "treadle/codegen/DiskCache.h"
 
 #include <gtest/gtest.h>

@@ -134,7 +134,7 @@ Value powerOfMagnitude(Emitter &e, Value x, Value y) {
   return arith::TruncFOp::create(e.b, e.loc, e.b.getF32Type(), exp2(e, exponent));
 }
 
-/// The same operations over floats and their bits.
+/// The operations over floats and their bits.
 class FloatEmitter : public Emitter {
 public:
   using Emitter::Emitter;

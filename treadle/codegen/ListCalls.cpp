@@ -9,7 +9,7 @@ using codegen::CallFrame;
 
 namespace {
 
-/// The same limit as in the list kernels.
+/// The limit is the same as in the list kernels.
 constexpr int64_t maxLength = int64_t{1} << 28;
 
 bool isOpen(const Tensor &list) { return list.dim(0) < 0; }

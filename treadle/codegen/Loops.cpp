@@ -25,8 +25,8 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Estimated time of an element in picoseconds, for vectorized code. Of a branch, the longer side
-/// counts.
+/// Estimated time of an element in picoseconds, for vectorized code. A branch costs as much as its
+/// longer side.
 int64_t costOf(Block &body) {
   constexpr int64_t function = 700, loop = 20'000;
   int64_t cost = 100;
@@ -432,7 +432,7 @@ private:
     return arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
   }
 
-  /// The same for results in memory: the blocks of the outermost reduction loop are summed in
+  /// Reduces to results in memory: the blocks of the outermost reduction loop are summed in
   /// temporary memory. Returns false if it doesn't pay, or there are too many results.
   bool reduceInBlocks(SmallVector<Value> &indices) {
     constexpr int64_t maxResults = 8192;

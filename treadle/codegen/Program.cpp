@@ -42,7 +42,7 @@ Expected<ReadyVariant> load(const ProgramVariant &image, const KernelRegistry &k
   }
   for (const ProgramConstant &constant : std::span(image.constants, image.numConstants)) {
     if (constant.index >= variant.constants.size())
-      return Unexpected(dataLoss("the tables of the compiled code are damaged"));
+      return Unexpected(dataLoss("the tables of the compiled code are corrupted"));
     variant.constants[constant.index] =
         Tensor::external(static_cast<DType>(constant.dtype), Dims(constant.dims, constant.rank),
                          const_cast<void *>(constant.data), [] {});
@@ -148,10 +148,11 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
       return Unexpected(std::move(failure.error).atNode(call.node, call.op));
     }
   }
-  return Unexpected(
-      invalidArgument("function '", function.name,
-                      "' can't compute these inputs: their shapes or values cause an error in the "
-                      "model, or it was not compiled for them; 'treadle run' names the node"));
+  return Unexpected(invalidArgument(
+      "function '", function.name,
+      "' can't run on these inputs: their shapes or values cause an error in the "
+      "model, or the function wasn't compiled for them; run the model with 'treadle run' to see "
+      "which node fails"));
 }
 
 Expected<void> runFunction(ProgramFunction &function, Kernels kernels, const ProgramTensor *inputs,

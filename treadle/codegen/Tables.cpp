@@ -257,7 +257,7 @@ Expected<ClusterTables> tablesFromBytes(std::span<const char> bytes, bool areKep
   reader(tables.kernels);
   reader(tables.constants);
   if (!reader.isAtEnd())
-    return Unexpected(dataLoss("the tables of the compiled code are damaged"));
+    return Unexpected(dataLoss("the tables of the compiled code are corrupted"));
   return tables;
 }
 

@@ -1,4 +1,4 @@
-// Tests of serialized tables, and of damaged bytes.
+// Tests of serialized tables, and of corrupted bytes.
 #include "treadle/codegen/Tables.h"
 
 #include <gtest/gtest.h>

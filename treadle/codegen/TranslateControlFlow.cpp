@@ -28,14 +28,15 @@ Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Trace
   return inlineFunction(function, inputs);
 }
 
-/// Converts a scalar to a truth value. Strings are left to the interpreter, and so are dtypes
-/// without truth values, for which it reports the error.
+/// Converts a scalar to i1. Fails for strings, which the interpreter converts, and for other
+/// dtypes, for which the interpreter reports the error.
 Expected<Value> Translator::truth(tfg::Node node, const TracedValue &condition) {
   Value value = condition.value;
   if (isTensor(value.getType()))
     return Unexpected(unsupported(node, "its condition may not be a scalar"));
   if (!value.getType().isSignlessInteger() && !value.getType().isF32() && !value.getType().isF64())
-    return Unexpected(unsupported(node, "its condition has a dtype without truth values"));
+    return Unexpected(
+        unsupported(node, "its condition has a dtype that can't be converted to bool"));
   if (value.getType().isInteger(1))
     return value;
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));

@@ -58,7 +58,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     if (type.isRef)
       return Unexpected(unsupported(node, "it returns a reference to a variable"));
     entry.outputTypes.push_back(type.dtype);
-    if (!value.shape.hasRank()) // the stated shape is checked at run time
+    if (!value.shape.hasRank()) // the declared shape is checked at run time
       value.shape = tfg::shapeOf(result.getType());
     types.push_back(tfg::tensorOf(value.shape, elementType(result)));
     ExpectedShape expected{value.shape.hasRank()};

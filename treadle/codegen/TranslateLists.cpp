@@ -125,7 +125,7 @@ private:
 
 // --- construction ------------------------------------------------------------------------------
 
-/// Returns the element shape that a constant states; nullopt if it isn't a shape.
+/// Returns the element shape that a constant specifies; nullopt if it isn't a shape.
 std::optional<Shape> statedBy(const Tensor &shape) {
   if (!shape || shape.rank() > 1 ||
       (shape.dtype() != DType::Int32 && shape.dtype() != DType::Int64))
@@ -141,8 +141,8 @@ std::optional<Shape> statedBy(const Tensor &shape) {
   return dims.front() == -1 ? std::optional(Shape()) : std::nullopt;
 }
 
-/// The element shape that a node states for the list it creates, and the sizes if the rank is
-/// known. nullopt if too little is stated.
+/// The element shape that a node specifies for the list it creates, and the sizes if the rank is
+/// known; nullopt if the node specifies too little.
 struct StatedShape {
   ListForm form;
   SmallVector<Value> sizes;
@@ -349,7 +349,7 @@ MaybeValues pushBack(Translator &t, tfg::Node node, Values inputs) {
   return put(t, node, inputs, length, inputs[1], /*grows=*/true);
 }
 
-/// Whether the list's elements have the dtype that the node states; otherwise the kernel reports
+/// Whether the list's elements have the dtype that the node specifies; otherwise the kernel reports
 /// the error.
 bool givesElements(Translator &t, tfg::Node node, const TracedValue &list, unsigned result) {
   return list.list && isRanked(list) &&

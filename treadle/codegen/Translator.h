@@ -25,8 +25,8 @@ struct ElementwiseOp;
 /// index) while the rank of the elements isn't known.
 struct ListForm {
   mlir::Type element;
-  /// The element shape stated by the node that made the list. `isExact`: the dimensions of the list
-  /// equal it.
+  /// The element shape that the creator of the list specifies. `isExact`: the dimensions of the
+  /// list equal it.
   Shape stated;
   bool isExact = false;
   /// Maximum number of elements; -1: unlimited.
@@ -155,7 +155,7 @@ public:
   /// and the tensor has this rank; by default, scalars and vectors are accepted. Otherwise nullopt.
   std::optional<llvm::SmallVector<mlir::Value>> indices(const TracedValue &typed,
                                                         std::optional<int64_t> rank = {});
-  /// The same if all elements are constant.
+  /// Returns the elements if all of them are constant.
   std::optional<llvm::SmallVector<int64_t>> integers(const TracedValue &typed,
                                                      std::optional<int64_t> rank = {});
   /// Makes a tensor in registers from its elements in memory order.
@@ -196,7 +196,7 @@ public:
                                  KnownValue outcome, Compute compute) {
     return map(inputs, result, std::move(outcome), compute, compute);
   }
-  /// The same with another implementation for elements computed one by one.
+  /// Like the overload above, but with another implementation for elements computed one by one.
   std::optional<TracedValue> map(llvm::ArrayRef<TracedValue> inputs, mlir::Type result,
                                  KnownValue outcome, Compute compute, Compute many);
   void check(mlir::Value condition);

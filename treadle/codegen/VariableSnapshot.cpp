@@ -26,7 +26,7 @@ std::vector<std::unique_lock<std::mutex>> lockAll(std::span<Variable *const> var
 
 VariableSnapshot::VariableSnapshot(OpContext &ctx, std::span<const int> handles) : inputs(handles) {
   for (int input : handles) {
-    Variable *variable = handledVariable(ctx.input(input));
+    Variable *variable = variableOfHandle(ctx.input(input));
     Tensor value = variable ? variable->read() : Tensor();
     if (!value || value.dtype() == DType::Variant || value.dtype() == DType::Resource) {
       complete = false;

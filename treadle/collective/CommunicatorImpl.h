@@ -64,7 +64,7 @@ struct Exchange {
   Clock::time_point deadline;
   double timeout = 0;
   Then then;
-  bool isThroughHost = false; // the value comes through rank 0, even if the sender has left
+  bool isThroughHost = false; // the value comes through rank 0, even if the sender has departed
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
@@ -135,7 +135,7 @@ struct Communicator::Impl {
   void failGroup(int key, const Error &error);
   void completeGroup(int key, std::unique_lock<std::mutex> &lock);
   void announced(int key, int from, collective::Announcement announcement);
-  void left(int rank);
+  void onRankLeft(int rank);
   std::optional<Error> unreachable(const collective::Exchange &exchange) const;
   void agree(const GroupAgenda &agenda, const std::string &turn, std::vector<int> members,
              std::string_view what, Communicator::Patience patience,
@@ -168,7 +168,7 @@ struct Communicator::Impl {
   std::set<collective::ExchangePtr> awaited;
   std::map<int, collective::Group> groups;
   std::map<std::string, int64_t> uses;
-  std::set<int> departed; // ranks that have left
+  std::set<int> departed; // ranks that have departed
   // lists by digest, for each ledger
   std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists;
   // on rank 0 only

@@ -23,7 +23,7 @@ public:
   static constexpr std::string_view kindName = "exchange log";
   std::string_view kind() const override { return kindName; }
 
-  /// The same limit as for the slices of a trace.
+  /// The limit is the same as for the slices of a trace.
   static constexpr size_t maxExchanges = 1'000'000;
 
   void add(LoggedExchange exchange) {

@@ -23,7 +23,7 @@ void Communicator::Impl::take(Message message) {
   if (message.key == abortKey)
     return failAll(aborted("rank ", message.from, " failed: ", toText(message.value)));
   if (message.key == leaveKey)
-    return left(message.from);
+    return onRankLeft(message.from);
   if (message.key == orderKey)
     return receiveOrder(message.from, toText(message.value));
   if (message.key == cycleKey)
@@ -177,14 +177,14 @@ std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) c
     if (departed.contains(rank))
       return unavailable(exchange.what, ": rank ", rank,
                          " has ended and can't take part; all ranks must run the same graph");
-  bool isAnyoneLeft = departed.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
-  bool waitsForAny = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
-  if (!isAnyoneLeft && waitsForAny && exchange.arrivedText.empty())
+  bool hasOtherRanks = departed.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
+  bool receivesFromAnyRank = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
+  if (!hasOtherRanks && receivesFromAnyRank && exchange.arrivedText.empty())
     return unavailable(exchange.what, ": all other ranks have exited");
   return std::nullopt;
 }
 
-void Communicator::Impl::left(int rank) {
+void Communicator::Impl::onRankLeft(int rank) {
   std::vector<std::pair<ExchangePtr, Error>> ended;
   {
     std::lock_guard lock(mutex);

@@ -74,7 +74,7 @@ public:
     Type type = op->getOperand(index).getType();
     if (isTensorOf(type, bits))
       return success();
-    return emit() << what << " is of type " << type << ", expected a tensor of i" << bits;
+    return emit() << what << " has type " << type << ", expected a tensor of i" << bits;
   }
 
   /// Checks for a terminator of this kind whose values match `expected`.
@@ -95,7 +95,7 @@ public:
   LogicalResult verifyTypes(TypeRange types, TypeRange expected, Region &region, StringRef what) {
     for (auto [index, found, wanted] : llvm::enumerate(types, expected))
       if (!tf_type::areCompatible(found, wanted))
-        return emit() << nameOf(region) << ": " << what << " " << index << " is of type " << found
+        return emit() << nameOf(region) << ": " << what << " " << index << " has type " << found
                       << ", expected " << wanted;
     return success();
   }
@@ -116,9 +116,9 @@ public:
     unsigned i = 0;
     for (BlockArgument argument : region.getArguments())
       if (isControl(argument) != (i++ >= expected.size()))
-        return emit() << nameOf(region) << ": argument " << argument.getArgNumber()
-                      << " is of type " << argument.getType() << ", expected " << expected.size()
-                      << " values, then as many control tokens";
+        return emit() << nameOf(region) << ": argument " << argument.getArgNumber() << " has type "
+                      << argument.getType() << ", expected " << expected.size()
+                      << " values, then one control token for each";
     auto types = llvm::map_to_vector(dataArguments(region),
                                      [](BlockArgument value) { return value.getType(); });
     return verifyTypes(types, expected, region, "argument");
@@ -131,8 +131,8 @@ public:
                     << " results, expected one for each";
     for (auto [index, from, to] : llvm::enumerate(init, node.results().getTypes()))
       if (!tf_type::areCompatible(from, to))
-        return emit() << "result " << index << " is of type " << to
-                      << ", but its initial value is of type " << from;
+        return emit() << "result " << index << " has type " << to
+                      << ", but its initial value has type " << from;
     return success();
   }
 

@@ -163,7 +163,7 @@ private:
     for (auto [index, type] : llvm::enumerate(types))
       if (!fits(type) && !isa<ControlType>(type))
         return emitNodeError(node)
-               << kind << ' ' << index << " is of type " << type << ", expected " << expected;
+               << kind << ' ' << index << " has type " << type << ", expected " << expected;
     return success();
   }
 
@@ -400,13 +400,13 @@ static LogicalResult verifyArguments(FuncOp func) {
                                  "token";
   for (unsigned i = 0; i < types.size(); i += 2) {
     if (!isa<TensorType, OpaqueTensorType>(types[i]))
-      return func.emitOpError() << "argument " << i / 2 << " is of type " << types[i]
+      return func.emitOpError() << "argument " << i / 2 << " has type " << types[i]
                                 << ", expected a tensor";
     if (!isa<ControlType>(types[i + 1]))
       return func.emitOpError() << "argument " << i / 2 << " is followed by a value of type "
                                 << types[i + 1] << ", expected its control token";
     if (func.getGeneric() && !isa<OpaqueTensorType>(types[i]))
-      return func.emitOpError() << "argument " << i / 2 << " of a generic function is of type "
+      return func.emitOpError() << "argument " << i / 2 << " of a generic function has type "
                                 << types[i] << ", expected !tf_type.tensor";
   }
   return success();
@@ -417,7 +417,7 @@ LogicalResult FuncOp::verifyType() {
     return failure();
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
     if (!isa<TensorType, OpaqueTensorType>(type))
-      return emitOpError() << "result " << index << " is of type " << type << ", expected a tensor";
+      return emitOpError() << "result " << index << " has type " << type << ", expected a tensor";
   return success();
 }
 
@@ -430,8 +430,8 @@ static LogicalResult verifyReturnedValues(FuncOp func, ReturnOp returnOp) {
   for (auto [index, type, value] : llvm::enumerate(expected, data))
     if (!tf_type::areCompatible(type, value.getType()))
       return returnOp.emitOpError()
-             << "value " << index << " is of type " << value.getType() << ", but result " << index
-             << " of function '" << func.getSymName() << "' is of type " << type;
+             << "value " << index << " has type " << value.getType() << ", but result " << index
+             << " of function '" << func.getSymName() << "' has type " << type;
   return success();
 }
 

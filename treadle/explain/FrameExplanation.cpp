@@ -74,7 +74,7 @@ Explanation::Loop LoopExplainer::explain(const tfg::FrameGraph &graph,
   else if (loop.parallelIterations == 1)
     loop.whenOn = sequentialText("its attribute 'parallel_iterations' is 1");
   else if (loop.overlapping.empty())
-    loop.whenOn = sequentialText("each of its ops waits for the iteration before");
+    loop.whenOn = sequentialText("each of its ops waits for the previous iteration");
   else
     loop.whenOn = iterationsText(loop.parallelIterations) + ", as far as the graph's edges allow";
   loop.inAuto = loop.whenOn;

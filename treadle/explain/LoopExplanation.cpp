@@ -223,7 +223,7 @@ void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &it
   if (always.empty())
     always = unfit;
   if (always.empty() && loop.overlapping.empty())
-    always = "each of its ops waits for the iteration before";
+    always = "each of its ops waits for the previous iteration";
   loop.overlapsWhenOn = always.empty();
   loop.whenOn = always.empty() ? iterationsText(loop.parallelIterations) : sequentialText(always);
   if (!always.empty() || !order.obstacle.empty()) {
@@ -232,7 +232,7 @@ void LoopExplainer::judge(const tfg::LoopOrder &order, const tfg::Iterations &it
   }
   std::vector<Op> slow =
       pick(iterations, [&](size_t i) { return waiting.waits(iterations.nodes()[i]); });
-  loop.overlapsInAuto = tfg::estimate(order, effects, waiting).gains();
+  loop.overlapsInAuto = tfg::estimate(order, effects, waiting).isFasterOverlapped();
   if (loop.overlapsInAuto)
     loop.inAuto = str(iterationsText(loop.parallelIterations), ", since ", opList(slow, 2),
                       " may wait while other ops run");

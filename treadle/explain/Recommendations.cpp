@@ -5,14 +5,14 @@
 
 namespace treadle {
 
-static constexpr size_t mostThings = 3;
+static constexpr size_t maxThings = 3;
 
 using Things = std::vector<std::string>;
 
 static bool runsLoop(const Explanation::Op &op) { return isLoop(opKind(op.op)); }
 
 static void add(Things &things, std::string thing) {
-  if (things.size() < mostThings && !llvm::is_contained(things, thing))
+  if (things.size() < maxThings && !llvm::is_contained(things, thing))
     things.push_back(std::move(thing));
 }
 

@@ -23,8 +23,8 @@ void removeAnnotations(mlir::ModuleOp program);
 /// names it and the first version that has it), and for anything that artifacts can't represent.
 Expected<std::string> exportArtifact(mlir::ModuleOp program, llvm::VersionTuple target);
 
-/// The same for a file: text, an artifact of any version, or a file of jax.export. InvalidArgument
-/// for graphs.
+/// Like `exportArtifact`, but for a file: text, an artifact of any version, or a file of
+/// jax.export. InvalidArgument for graphs.
 Expected<std::string> artifactOfFile(const std::string &path, llvm::VersionTuple target);
 /// Returns the program of such a file as text.
 Expected<std::string> stableHloOfFile(const std::string &path);

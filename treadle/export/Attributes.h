@@ -27,7 +27,7 @@ void exportShape(tf_type::ShapeAttr shape, pb::TensorShapeProto &proto);
 void exportFullType(tf_type::FullTypeAttr type, pb::FullTypeDef &proto);
 
 /// Parses the contents of a #tf_type.message and merges it into `message`. Fails if it is another
-/// message, or damaged.
+/// message, or corrupted.
 Expected<void> mergeMessage(mlir::Attribute attr, llvm::StringRef name,
                             google::protobuf::Message &message);
 

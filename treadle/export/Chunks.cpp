@@ -86,7 +86,8 @@ public:
 
   Expected<void> finish() {
     records.write({graphdef::serialize(metadata)});
-    return records.ok() ? Expected<void>() : Unexpected(unavailable("the bytes can't be written"));
+    return records.ok() ? Expected<void>()
+                        : Unexpected(unavailable("the chunked message can't be written"));
   }
 
 private:

@@ -26,7 +26,7 @@ using ByteSink = std::function<bool(std::string_view)>;
 Expected<void> exportGraphDefChunks(mlir::ModuleOp module, const ByteSink &sink,
                                     ChunkLimits limits = {});
 
-/// The same for a SavedModel. Errors as for exportSavedModel.
+/// Like `exportGraphDefChunks`, but for a SavedModel. Errors as for exportSavedModel.
 Expected<void> exportSavedModelChunks(mlir::ModuleOp module, const ByteSink &sink,
                                       ChunkLimits limits = {});
 

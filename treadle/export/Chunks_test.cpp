@@ -143,12 +143,14 @@ TEST_P(BadChunksTest, IsAnError) {
 INSTANTIATE_TEST_SUITE_P(
     Errors, BadChunksTest,
     testing::Values(
-        BadChunks{"NoSuchChunk", "chunk_index: 7", "it refers to chunk 7, but has 2 chunks"},
+        BadChunks{"NoSuchChunk", "chunk_index: 7",
+                  "chunk 7 is out of range: the file has 2 chunks"},
         BadChunks{"NoMessage", "chunk_index: 0", "chunk 0 isn't a GraphDef"},
         BadChunks{"NoSuchField", "chunked_fields { field_tag { field: 99 } }",
-                  "it refers to field 99 of a GraphDef, which has no such field"},
-        BadChunks{"FarElement", "chunked_fields { field_tag { field: 1 } field_tag { index: 9 } }",
-                  "it refers to element 9 of treadle.pb.GraphDef.node, which has 0"},
+                  "field 99 doesn't exist in a GraphDef"},
+        BadChunks{
+            "FarElement", "chunked_fields { field_tag { field: 1 } field_tag { index: 9 } }",
+            "element 9 of treadle.pb.GraphDef.node is out of range: the field has 0 elements"},
         BadChunks{"WholeList", "chunked_fields { field_tag { field: 1 } }",
                   "chunks of treadle.pb.GraphDef.node as a whole can't be merged",
                   Code::Unimplemented},

@@ -164,8 +164,8 @@ static Expected<void> writeGraphDef(ModuleOp module,
   TREADLE_TRY(exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
     auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
     Expected<void> exported = nodes.exportNode(node, *def);
-    constexpr size_t mostOverhead = 6;
-    size += def->ByteSizeLong() + mostOverhead;
+    constexpr size_t maxOverhead = 6;
+    size += def->ByteSizeLong() + maxOverhead;
     if (size > limit)
       return Expected<void>(Unexpected(tooLarge()));
     coded.WriteTag(nodeTag);

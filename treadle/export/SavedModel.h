@@ -14,7 +14,7 @@ namespace treadle {
 /// changed. InvalidArgument for other modules, otherwise as exportGraphDef.
 Expected<pb::SavedModel> exportSavedModel(mlir::ModuleOp module);
 
-/// The same with empty graphs.
+/// Like `exportSavedModel`, but with empty graphs.
 Expected<pb::SavedModel> exportSavedModelHeader(mlir::ModuleOp module);
 
 /// Exports one meta graph of `metaGraphs(module)` without its graph: signatures, collections,

@@ -158,7 +158,7 @@ TEST_F(SavedModelTest, DamagedBytes) {
 
 TEST_F(SavedModelTest, ADamagedNode) {
   take(importSavedModel(context, std::string_view("\x12\x07\x12\x05\x0a\x03\x0a\x7fz", 9)));
-  EXPECT_EQ(message.find("the bytes don't parse as a GraphDef: node 0 ('') is damaged"), 0u)
+  EXPECT_EQ(message.find("the bytes don't parse as a GraphDef: node 0 ('') is malformed"), 0u)
       << message;
 }
 

@@ -181,8 +181,8 @@ Values BranchGradients::emitBackward() {
   OpKind kind = isBranch ? opKind(node.opType()) : OpKind::Call;
   StringRef op = functionalOp(kind, !arePure(b.library, backward));
   SmallVector<NamedAttribute> attrs = functionAttrs(backward);
-  attrs.push_back(e.attr("Tin", listOfDtypes(e, ArrayRef(inputs).drop_front(isBranch))));
-  attrs.push_back(e.attr("Tout", listOfDtypes(e, dxElements)));
+  attrs.push_back(e.attr("Tin", dtypeArrayAttr(e, ArrayRef(inputs).drop_front(isBranch))));
+  attrs.push_back(e.attr("Tout", dtypeArrayAttr(e, dxElements)));
   if (kind == OpKind::If)
     attrs.push_back(e.attr("Tcond", elementOf(inputs[0])));
   Node gradient = e.emit(op, inputs, dxElements, attrs);

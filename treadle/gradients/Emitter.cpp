@@ -117,7 +117,7 @@ Value Emitter::zerosLike(Value x) {
   return fill(shape, number(0, gradientElement(x)));
 }
 
-/// Returns the variable's dtype as stated by a node that produces or uses its handle.
+/// Returns the variable's dtype, which a node that produces or uses its handle specifies.
 static Type statedVariable(Node node) {
   bool isOfVariables = llvm::StringSwitch<bool>(node.opType())
                            .Cases({"VarHandleOp", "ReadVariableOp", "ResourceGather"}, true)

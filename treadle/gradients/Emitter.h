@@ -27,13 +27,13 @@ public:
 
   /// Emits a node with results of these dtypes, and with only these attributes.
   Node emit(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements, Attrs attrs);
-  /// The same, but the node counts as an original (forward) node.
+  /// Like `emit`, but the node counts as an original (forward) node.
   Node emitForward(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements,
                    Attrs attrs);
   /// Emits a node with one result and an attribute T: the dtype of its first input and of its
   /// result.
   mlir::Value same(llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
-  /// The same with a result of another dtype.
+  /// Like `same`, but with a result of another dtype.
   mlir::Value to(mlir::Type element, llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
 
   mlir::Value integer(int32_t value);
@@ -63,7 +63,7 @@ public:
   std::pair<mlir::Value, mlir::Value> broadcastAxes(mlir::Value shapeX, mlir::Value shapeY);
 
   /// Returns the dtype of a value's gradient: its own; for a handle, that of its variable if the
-  /// graph states it, otherwise float, as TensorFlow assumes.
+  /// graph specifies it, otherwise float, as TensorFlow assumes.
   mlir::Type gradientElement(mlir::Value value);
   /// Sets that dtype for a handle that is an argument.
   void setVariableElement(mlir::Value handle, mlir::Type element) {

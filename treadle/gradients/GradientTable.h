@@ -53,7 +53,7 @@ void addTensorArrayGradients(GradientTable &table);
 /// its inputs.
 Values summedToInputs(Emitter &e, const DifferentiatedNode &f, mlir::Value gx, mlir::Value gy);
 
-/// The same for a matrix product, which broadcasts only batch dimensions.
+/// Like `summedToInputs`, but for a matrix product, which broadcasts only batch dimensions.
 Values summedOverBatches(Emitter &e, const DifferentiatedNode &f, mlir::Value gx, mlir::Value gy);
 
 /// Returns the shape of a reduction's input with size 1 along the reduced axes.

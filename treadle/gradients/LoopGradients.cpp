@@ -216,7 +216,7 @@ Values LoopGradients::emitBackward() {
   for (Value input : inputs)
     elements.push_back(elementOf(input));
   SmallVector<NamedAttribute> attrs = e.attrsOf(loop, {"parallel_iterations"});
-  attrs.push_back(e.attr("T", listOfDtypes(e, elements)));
+  attrs.push_back(e.attr("T", dtypeArrayAttr(e, elements)));
   attrs.push_back(e.attr("cond", functionName(backwardCondition)));
   attrs.push_back(e.attr("body", functionName(backwardBody)));
   bool isPure = arePure(b.library, backwardBody);

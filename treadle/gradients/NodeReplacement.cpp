@@ -11,18 +11,18 @@ Attribute functionName(FuncOp function) {
                                 DictionaryAttr::get(function.getContext()));
 }
 
-Attribute listOfDtypes(Emitter &e, TypeRange elements) {
+Attribute dtypeArrayAttr(Emitter &e, TypeRange elements) {
   SmallVector<Attribute> list;
   for (Type element : elements)
     list.push_back(dtypeAttr(UnrankedTensorType::get(element)));
   return e.builder.getArrayAttr(list);
 }
 
-Attribute listOfDtypes(Emitter &e, ArrayRef<Value> values) {
+Attribute dtypeArrayAttr(Emitter &e, ArrayRef<Value> values) {
   SmallVector<Type> elements;
   for (Value value : values)
     elements.push_back(elementOf(value));
-  return listOfDtypes(e, elements);
+  return dtypeArrayAttr(e, elements);
 }
 
 /// Returns the node's attributes with its lists of result dtypes and shapes extended.
@@ -47,7 +47,7 @@ static NamedAttrList extendedAttrs(Node node, TypeRange more) {
   return attrs;
 }
 
-/// A node that calls a function by its op name states no types.
+/// A node that calls a function by its op name has no type attributes.
 static void stateTypes(NamedAttrList &attrs, Node node, TypeRange results) {
   auto list = [&](auto types) {
     SmallVector<Attribute> dtypes;

@@ -9,8 +9,8 @@ namespace treadle::tfg {
 /// Returns the value of an attribute such as `body`.
 mlir::Attribute functionName(FuncOp function);
 /// Returns the value of an attribute such as `Tin`.
-mlir::Attribute listOfDtypes(Emitter &e, mlir::TypeRange elements);
-mlir::Attribute listOfDtypes(Emitter &e, llvm::ArrayRef<mlir::Value> values);
+mlir::Attribute dtypeArrayAttr(Emitter &e, mlir::TypeRange elements);
+mlir::Attribute dtypeArrayAttr(Emitter &e, llvm::ArrayRef<mlir::Value> values);
 
 /// Replaces the node by one with additional results, and redirects its uses. `changed` overrides or
 /// extends its attributes.

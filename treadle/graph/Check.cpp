@@ -157,7 +157,7 @@ public:
   void add(tfg::Node a, tfg::Node b) {
     if (b->isBeforeInBlock(a.getOperation()))
       std::swap(a, b);
-    if (seen.insert({a.getOperation(), b.getOperation()}).second && pairs.size() < mostNamed)
+    if (seen.insert({a.getOperation(), b.getOperation()}).second && pairs.size() < maxNamed)
       pairs.emplace_back(a, b);
   }
 
@@ -167,11 +167,11 @@ public:
     if (pairs.empty())
       return;
     std::string sinks, races;
-    for (const std::string &name : ArrayRef(runs.names()).take_front(mostNamed))
+    for (const std::string &name : ArrayRef(runs.names()).take_front(maxNamed))
       sinks += (sinks.empty() ? "" : ", ") + name;
     for (auto [a, b] : pairs)
       races += str(races.empty() ? "" : "; ", describe(a), " and ", describe(b));
-    bool hasMoreEnds = runs.names().size() > mostNamed, hasMoreRaces = seen.size() > pairs.size();
+    bool hasMoreEnds = runs.names().size() > maxNamed, hasMoreRaces = seen.size() > pairs.size();
     problems.push_back(
         {"note",
          {pairs[0].first.name().str(), pairs[0].second.name().str()},
@@ -183,7 +183,7 @@ public:
   }
 
 private:
-  static constexpr size_t mostNamed = 4;
+  static constexpr size_t maxNamed = 4;
   llvm::DenseSet<std::pair<Operation *, Operation *>> seen;
   std::vector<std::pair<tfg::Node, tfg::Node>> pairs;
 };

@@ -100,9 +100,9 @@ Value withUnknownRows(const SpecFields &state, int count) {
 }
 
 std::optional<std::vector<Value>> componentsOfRagged(const SpecFields &state) {
-  constexpr int64_t mostDimensions = 255;
+  constexpr int64_t maxDimensions = 255;
   int64_t raggedRank = state.number(2);
-  if (raggedRank < 0 || raggedRank > mostDimensions)
+  if (raggedRank < 0 || raggedRank > maxDimensions)
     return std::nullopt;
   std::vector<Value> components = {withUnknownRows(state, static_cast<int>(raggedRank) + 1)};
   if (raggedRank == 0 && state.hasRank() && state.shape().dim_size() == 0)

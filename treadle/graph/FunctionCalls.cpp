@@ -70,12 +70,12 @@ private:
                                   const std::pair<std::string, Graph::Value> &stated, Type type) {
     DType found = valueTypeOf(type).dtype;
     if (found == DType::Resource || found == DType::Variant)
-      return Unexpected(unimplemented("'", stated.first, "' is of dtype ", dtypeName(found),
+      return Unexpected(unimplemented("'", stated.first, "' has dtype ", dtypeName(found),
                                       ", which isn't supported as an argument or result yet"));
     return found == stated.second.dtype
                ? Expected<void>()
                : Unexpected(invalidArgument("'", stated.first, "' of function '", signature.name,
-                                            "' is of ", dtypeName(found),
+                                            "' has dtype ", dtypeName(found),
                                             ", but the model's objects declare another dtype"));
   }
 

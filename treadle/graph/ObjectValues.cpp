@@ -158,8 +158,8 @@ private:
   /// Returns the handle of the variable that the value is assigned to, possibly through Identity
   /// nodes.
   static Value assignedBy(Value value, Node call) {
-    constexpr int mostSteps = 4;
-    for (int step = 0; value && step < mostSteps; ++step) {
+    constexpr int maxSteps = 4;
+    for (int step = 0; value && step < maxSteps; ++step) {
       Value next;
       for (Operation *user : value.getUsers()) {
         Node node = Node::isNode(user) ? Node(user) : Node();

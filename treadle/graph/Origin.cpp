@@ -12,7 +12,7 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-constexpr size_t mostLines = 3;
+constexpr size_t maxLines = 3;
 
 struct NamedNode {
   StringRef name, op;
@@ -77,7 +77,7 @@ Error withOrigin(Error error, ModuleOp module) {
   for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
     if (!function.isExternal())
       addLines(function.getEntry(), *wanted, lines);
-  if (!lines.empty() && lines.size() <= mostLines)
+  if (!lines.empty() && lines.size() <= maxLines)
     error.message += " (defined at " + llvm::join(lines, " or ") + ")";
   return error;
 }

@@ -14,7 +14,7 @@ namespace treadle {
 std::vector<Problem> findRunFaults(const Graph &graph, const std::vector<std::string> &nodes,
                                    size_t limit);
 
-/// The same for a module that is already in the form that sessions take.
+/// Like the overload above, but for a module that is already in the form that sessions take.
 std::vector<Problem> findRunFaults(mlir::ModuleOp module, const std::vector<std::string> &nodes,
                                    size_t limit);
 

@@ -63,10 +63,10 @@ public:
 private:
   Expected<std::string> read(uint64_t index) {
     if (index >= static_cast<uint64_t>(metadata.chunks_size()))
-      return Unexpected(invalidArgument("it refers to chunk ", index, ", but has ",
+      return Unexpected(invalidArgument("chunk ", index, " is out of range: the file has ",
                                         metadata.chunks_size(), " chunks"));
     if (isMerged[index])
-      return Unexpected(invalidArgument("it refers to chunk ", index, " twice"));
+      return Unexpected(invalidArgument("chunk ", index, " is used twice"));
     isMerged[index] = true;
     const pb::ChunkInfo &info = metadata.chunks(static_cast<int>(index));
     Expected<std::string> chunk = reader.read(info.offset());
@@ -93,8 +93,8 @@ private:
     const FieldDescriptor *field =
         to.GetDescriptor()->FindFieldByNumber(static_cast<int>(tag[at].field()));
     if (!tag[at].has_field() || !field)
-      return Unexpected(invalidArgument("it refers to field ", tag[at].field(), " of a ",
-                                        to.GetTypeName().substr(11), ", which has no such field"));
+      return Unexpected(invalidArgument("field ", tag[at].field(), " doesn't exist in a ",
+                                        to.GetTypeName().substr(11)));
     bool isElement = at + 1 < tag.size() && !tag[at + 1].has_field();
     int next = at + 1 + isElement;
     if (field->is_repeated() != isElement)
@@ -126,8 +126,8 @@ private:
     uint64_t size = reflection.FieldSize(in, field);
     bool isThere = which.index() < size;
     if (!which.has_index() || (!isThere && which.index() - size >= missing))
-      return Unexpected(invalidArgument("it refers to element ", which.index(), " of ",
-                                        nameOf(field), ", which has ", size));
+      return Unexpected(invalidArgument("element ", which.index(), " of ", nameOf(field),
+                                        " is out of range: the field has ", size, " elements"));
     for (; size <= which.index(); ++size, --missing)
       reflection.AddMessage(&in, field);
     return reflection.MutableRepeatedMessage(&in, field, static_cast<int>(which.index()));
@@ -180,11 +180,12 @@ Expected<void> mergeChunks(std::string_view bytes, Message &message) {
     return chunksError(last.error());
   pb::ChunkMetadata metadata;
   if (!metadata.ParseFromString(*last))
-    return chunksError(invalidArgument("its last record doesn't describe its chunks"));
+    return chunksError(invalidArgument("the last record doesn't parse as the metadata of chunks"));
   constexpr int joinVersion = 0;
   if (metadata.version().join_version() > joinVersion)
-    return chunksError(unimplemented("it is of version ", metadata.version().join_version(),
-                                     ", expected at most ", joinVersion));
+    return chunksError(unimplemented("the chunk metadata has version ",
+                                     metadata.version().join_version(), ", expected at most ",
+                                     joinVersion));
   if (Expected<void> ok = Merger(*reader, metadata).merge(metadata.message(), message); !ok)
     return chunksError(ok.error());
   return {};

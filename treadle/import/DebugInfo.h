@@ -16,7 +16,7 @@ public:
   DebugInfo(mlir::MLIRContext *context, const pb::GraphDebugInfo &info);
 
   /// Returns an unknown location if there is none. A node without a stack of its own gets the
-  /// stacks of the nodes that it states as its originals. `function` is empty for the graph.
+  /// stacks of the nodes that it lists as its originals. `function` is empty for the graph.
   mlir::Location locationOf(const pb::NodeDef &node, llvm::StringRef function);
 
 private:

@@ -10,7 +10,8 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// Returns the attribute that states the length of a list; empty for an argument that is one value.
+/// Returns the attribute that specifies the length of a list; empty for an argument that is one
+/// value.
 StringRef lengthKey(const ArgDef &arg) {
   return arg.typeListAttr().empty() ? StringRef(arg.numberAttr()) : StringRef(arg.typeListAttr());
 }
@@ -43,7 +44,7 @@ Type statedType(Type type) {
 /// The attribute with the element dtype of a list.
 constexpr StringLiteral elementDtypeKey = "element_dtype";
 
-/// Returns the element type that the type of a list states: `!tf_type.variant<tensor<2xf32>>`.
+/// Returns the element type in the type of a list: `!tf_type.variant<tensor<2xf32>>`.
 Type elementTypeOf(Type type) {
   auto variant = dyn_cast<tf_type::VariantType>(getElementTypeOrSelf(type));
   if (!variant || variant.getSubtypes().size() != 1)
@@ -69,7 +70,7 @@ public:
     return true;
   }
 
-  /// For an op that creates an empty list, only the list's type states the element dtype.
+  /// For an op that creates an empty list, only the list's type contains the element dtype.
   void addElementType(const OpDef &op, TypeRange outputs) {
     if (!op.findAttr(elementDtypeKey))
       return;

@@ -9,8 +9,8 @@
 
 namespace treadle::graphdef {
 
-/// On an op with lists of inputs (or outputs) whose lengths no single attribute states: the length
-/// of each input (output), as array<i32>.
+/// On an op with lists of inputs (or outputs) whose lengths no single attribute specifies: the
+/// length of each input (output), as array<i32>.
 inline constexpr llvm::StringLiteral operandSegmentsKey = "operandSegmentSizes";
 inline constexpr llvm::StringLiteral resultSegmentsKey = "resultSegmentSizes";
 

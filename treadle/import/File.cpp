@@ -244,7 +244,7 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view writte
   if (!module)
     return Unexpected(
         invalidArgument("the text isn't MLIR of the tfg, tf_executor or stablehlo dialect: ",
-                        first.message.empty() ? "it contains no module" : first.message));
+                        first.message.empty() ? "expected a module" : first.message));
   return module;
 }
 
@@ -337,7 +337,7 @@ static ImportedModule import(MLIRContext &context, std::string_view path, std::s
     return Unexpected(bytecodeError(content));
   if (format != GraphFormat::Mlir)
     if (std::optional<std::string> foreign = foreignFormat(path, content))
-      return Unexpected(invalidArgument("it is ", *foreign));
+      return Unexpected(invalidArgument("the input is ", *foreign));
   return module;
 }
 

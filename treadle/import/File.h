@@ -50,7 +50,7 @@ using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importFile(mlir::MLIRContext &context, const std::string &path, const ConvertProgram &convert = {});
 
-/// The same for bytes in memory; the format is detected from the content.
+/// Like `importFile`, but for bytes in memory; the format is detected from the content.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
                                                         std::string_view bytes);
 

@@ -214,13 +214,13 @@ bool isOf(const FolderRow &row, const std::filesystem::path &folder, StringRef n
 } // namespace
 
 std::string foreignFolder(const std::string &folder) {
-  constexpr size_t mostNamed = 3;
+  constexpr size_t maxNamed = 3;
   std::vector<std::string> names = entriesOf(folder), near;
   for (const std::string &name : names)
     if (isGraphFile(name) || holdsModel(std::filesystem::path(folder) / name))
       near.push_back(str("'", (std::filesystem::path(folder) / name).string(), "'"));
-  if (near.size() > mostNamed)
-    near.resize(mostNamed);
+  if (near.size() > maxNamed)
+    near.resize(maxNamed);
   if (!near.empty())
     return str(" (did you mean ", llvm::join(near, " or "), "?)");
   for (const FolderRow &row : folderRows)

@@ -12,8 +12,8 @@ namespace treadle {
 /// otherwise by the extension of `path` (which may be empty). Returns nullopt for unknown content.
 std::optional<std::string> foreignFormat(std::string_view path, std::string_view content);
 
-/// The same for a folder without a graph, by its entries: ` (did you mean 'folder/1'?)`, or `; it
-/// holds ...`. Empty if there is nothing to report.
+/// Like `foreignFormat`, but for a folder without a graph, by its entries: ` (did you mean
+/// 'folder/1'?)`, or `; it holds ...`. Empty if there is nothing to report.
 std::string foreignFolder(const std::string &folder);
 
 } // namespace treadle

@@ -15,7 +15,7 @@ namespace {
 
 /// Placeholder for an unknown type.
 constexpr StringLiteral unknownType = "none";
-constexpr unsigned mostArguments = 64;
+constexpr unsigned maxArguments = 64;
 /// Limits the size, because each missing value takes another parse of the text.
 constexpr size_t largestFragment = 1 << 16;
 
@@ -31,7 +31,7 @@ public:
   MissingValues(MLIRContext &context, StringRef body) : context(context), body(body) {}
 
   std::string run() {
-    for (unsigned i = 0; i < 2 * mostArguments && discover(); ++i)
+    for (unsigned i = 0; i < 2 * maxArguments && discover(); ++i)
       ;
     return text();
   }

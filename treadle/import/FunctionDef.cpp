@@ -85,7 +85,7 @@ private:
       return state.dialect->opaqueTensorType;
     Type type = state.types.element(arg.type());
     if (!type || arg.type() == pb::DT_INVALID)
-      return Unexpected(invalidArgument("'", arg.name(), "' is of dtype ", int(arg.type()),
+      return Unexpected(invalidArgument("'", arg.name(), "' has dtype ", int(arg.type()),
                                         ", expected a known dtype, or an attribute that holds it"));
     return arg.is_ref() ? state.types.referenceTensor(type) : state.types.tensor(type);
   }
@@ -97,7 +97,7 @@ private:
     for (const pb::ResourceHandleProto::DtypeAndShape &data : arg.handle_data()) {
       Type type = state.types.element(data.dtype());
       if (!type || data.dtype() == pb::DT_INVALID)
-        return Unexpected(invalidArgument("the handle data of '", arg.name(), "' is of dtype ",
+        return Unexpected(invalidArgument("the handle data of '", arg.name(), "' has dtype ",
                                           int(data.dtype()), ", expected a known dtype"));
       tf_type::ShapeAttr shape = state.attributes.convert(data.shape());
       if (!shape || !data.has_shape() || hasUnknownFields(data))

@@ -146,7 +146,7 @@ Expected<void> split(std::string_view bytes, SplitGraphDef &parts) {
     return malformedGraphDef(fields.error().message);
   parts.nodes = std::move(fields->taken);
   if (!parts.header.ParseFromString(fields->rest))
-    return malformedGraphDef("its library, versions or debug info are damaged");
+    return malformedGraphDef("its library, versions or debug info are malformed");
   return {};
 }
 
@@ -159,7 +159,7 @@ ImportedModule importParts(MLIRContext &context, const SplitGraphDef &parts,
   pb::NodeDef node;
   for (size_t i = 0; i < parts.nodes.size(); ++i) {
     if (!node.ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
-      return malformedGraphDef(str("node ", i, " ('", node.name(), "') is damaged"));
+      return malformedGraphDef(str("node ", i, " ('", node.name(), "') is malformed"));
     TREADLE_TRY(importer.addNode(node));
   }
   return importer.end();

@@ -22,16 +22,16 @@ namespace treadle {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importGraphDef(mlir::MLIRContext &context, std::string_view bytes, const pb::OpList &ops = {});
 
-/// The same for protobuf's text format. Syntax errors state line and column.
+/// Like `importGraphDef`, but for protobuf's text format. Syntax errors state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDefText(mlir::MLIRContext &context,
                                                                std::string_view text);
 
-/// The same for a message in memory.
+/// Imports a message in memory.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &context,
                                                            const pb::GraphDef &graph);
 
-/// The same for a message that is no longer needed: each part is freed once it is converted, so
-/// that large constants aren't in memory twice.
+/// Imports a message that is no longer needed: each part is freed once it is converted, so that
+/// large constants aren't in memory twice.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importGraphDef(mlir::MLIRContext &context, pb::GraphDef &&graph, const pb::OpList &ops = {});
 

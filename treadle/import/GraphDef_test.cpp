@@ -1,4 +1,4 @@
-// Tests the import of small graphs: nodes, edges, versions, damaged bytes.
+// Tests the import of small graphs: nodes, edges, versions, corrupted bytes.
 #include "treadle/proto/graph.pb.h"
 #include "treadle/testing/ImportTest.h"
 
@@ -132,9 +132,9 @@ TEST_F(DamagedGraph, TruncatedBytes) {
   graph.add_node()->set_name("a name of some length");
   std::string bytes = graph.SerializeAsString();
   bytes.pop_back();
-  EXPECT_EQ(errorOfBytes(bytes), "the bytes don't parse as a GraphDef: they end in the middle of a "
-                                 "field, or are damaged, at byte "
-                                 "0; expected a serialized GraphDef, whole and not compressed");
+  EXPECT_EQ(errorOfBytes(bytes),
+            "the bytes don't parse as a GraphDef: the field at byte 0 is truncated or corrupted; "
+            "expected a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, CompressedBytes) {
@@ -144,17 +144,18 @@ TEST_F(DamagedGraph, CompressedBytes) {
 }
 
 TEST_F(DamagedGraph, AMalformedNode) {
-  EXPECT_EQ(
-      errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
-      "the bytes don't parse as a GraphDef: node 0 ('') is damaged; expected a serialized GraphDef"
-      ", whole and not compressed");
+  EXPECT_EQ(errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
+            "the bytes don't parse as a GraphDef: node 0 ('') is malformed; expected a serialized "
+            "GraphDef"
+            ", whole and not compressed");
 }
 
 TEST_F(DamagedGraph, AMalformedLibrary) {
-  EXPECT_EQ(errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
-            "the bytes don't parse as a GraphDef: its library, versions or debug info are damaged; "
-            "expected "
-            "a serialized GraphDef, whole and not compressed");
+  EXPECT_EQ(
+      errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
+      "the bytes don't parse as a GraphDef: its library, versions or debug info are malformed; "
+      "expected "
+      "a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, TextWithAnErrorOfSyntax) {
@@ -176,7 +177,7 @@ TEST_F(DamagedGraph, MessagesNestedTooDeep) {
   pb::GraphDef graph;
   graph.add_node()->set_op("NoOp");
   (*graph.mutable_node(0)->mutable_attr())["f"].Swap(&value);
-  EXPECT_NE(errorOfBytes(graph.SerializeAsString()).find("node 0 ('') is damaged"),
+  EXPECT_NE(errorOfBytes(graph.SerializeAsString()).find("node 0 ('') is malformed"),
             std::string::npos)
       << message;
 }

@@ -92,7 +92,8 @@ private:
     }
     if (auto stated = dyn_cast_or_null<mlir::TypeAttr>(type))
       return stated.getValue();
-    return Unexpected(invalidArgument("has no dtype: the attribute that states it isn't a type"));
+    return Unexpected(
+        invalidArgument("has no dtype: the attribute that specifies it isn't a type"));
   }
 
   Expected<SmallVector<Type>> expand(DictionaryAttr arg) {

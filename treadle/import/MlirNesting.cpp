@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t deepestBrackets = 256, deepestAliases = 4096;
 constexpr uint64_t longestAffine = 4096; // size in bytes of a map or set
 // Limits the expansion of aliases: this many bytes, or this many times the size of the text.
-constexpr uint64_t alwaysAllowed = 64 << 20, mostTimes = 1000;
+constexpr uint64_t alwaysAllowed = 64 << 20, maxTimes = 1000;
 
 /// Reads tokens as far as needed to count nesting; the parser reports malformed text.
 class NestingCheck {
@@ -105,7 +105,7 @@ private:
     extent.size += used.size;
     if (extent.depth > deepestAliases)
       problem = "aliases are nested too deep";
-    if (!defined.empty() && extent.size > alwaysAllowed + mostTimes * text.size())
+    if (!defined.empty() && extent.size > alwaysAllowed + maxTimes * text.size())
       problem = "its aliases expand to implausibly much text";
   }
 

@@ -17,7 +17,7 @@ using tf_type::UnknownType;
 
 namespace {
 
-/// Limits the results of a node with an unknown op, so that a damaged index doesn't allocate
+/// Limits the results of a node with an unknown op, so that a corrupted index doesn't allocate
 /// memory.
 constexpr uint64_t maxUnknownResults = 1 << 16;
 
@@ -320,7 +320,7 @@ Expected<void> NodeImporter::checkType(Value value, Type expected) {
   std::string producer = "an argument";
   if (tfg::Node node = tfg::definingNode(value))
     producer = str("'", text(node.name()), "' (", text(node.opType()), ")");
-  return Unexpected(invalidArgument("comes from ", producer, " and is of type ", elementText(given),
+  return Unexpected(invalidArgument("comes from ", producer, " and has type ", elementText(given),
                                     ", expected ", elementText(wanted)));
 }
 

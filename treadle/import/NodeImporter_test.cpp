@@ -82,13 +82,13 @@ constexpr Malformed inputs[] = {
     {"TooManyInputs", "node { name: 'n' op: 'Neg' input: 'a' input: 'a' " T_FLOAT " }",
      "node 'n' (Neg): has 2 data inputs, expected 1"},
     {"WrongType", "node { name: 'n' op: 'AddV2' input: 'a' input: 'b' " T_FLOAT " }",
-     "node 'n' (AddV2): input 1 comes from 'b' (Const) and is of type i32, expected f32"},
+     "node 'n' (AddV2): input 1 comes from 'b' (Const) and has type i32, expected f32"},
     {"WrongTypeFromALaterNode",
      "node { name: 'n' op: 'Neg' input: 'z' " T_FLOAT " } node { name: 'z' op: 'Neg' input: 'b' "
      "attr { key: 'T' value { type: DT_INT32 } } }",
-     "node 'n' (Neg): input 0 comes from 'z' (Neg) and is of type i32, expected f32"},
+     "node 'n' (Neg): input 0 comes from 'z' (Neg) and has type i32, expected f32"},
     {"ValueForAReference", "node { name: 'n' op: 'Assign' input: 'a' input: 'a' " T_FLOAT " }",
-     "node 'n' (Assign): input 0 comes from 'a' (Const) and is of type f32, expected "
+     "node 'n' (Assign): input 0 comes from 'a' (Const) and has type f32, expected "
      "!tf_type.f32ref"},
 };
 
@@ -97,11 +97,11 @@ constexpr Malformed attributes[] = {
      "node 'n' (Neg): attribute 'T' is missing, expected type"},
     {"AttributeOfWrongKind",
      "node { name: 'n' op: 'Neg' input: 'a' attr { key: 'T' value { i: 1 } } }",
-     "node 'n' (Neg): attribute 'T' is of kind int, expected type"},
+     "node 'n' (Neg): attribute 'T' has kind int, expected type"},
     {"AttributeOfWrongListKind",
      "node { name: 'n' op: 'Squeeze' input: 'a' " T_FLOAT
      " attr { key: 'squeeze_dims' value { list { s: 'x' } } } }",
-     "node 'n' (Squeeze): attribute 'squeeze_dims' is of kind list(string), expected list(int)"},
+     "node 'n' (Squeeze): attribute 'squeeze_dims' has kind list(string), expected list(int)"},
     {"PlaceholderInAGraph",
      "node { name: 'n' op: 'Neg' input: 'a' attr { key: 'T' value { placeholder: 'T' } } }",
      "node 'n' (Neg): attribute 'T' is a placeholder outside a generic function, expected type"},

@@ -9,7 +9,7 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// Limits list lengths far above those of real nodes, so that a damaged graph doesn't allocate
+/// Limits list lengths far above those of real nodes, so that a corrupted graph doesn't allocate
 /// memory.
 constexpr int64_t maxListLength = 1 << 16;
 
@@ -59,8 +59,8 @@ std::string found(Attribute attr) {
   if (list && list.empty())
     return "is an empty list";
   if (list)
-    return str("is of kind list(", kindText(kindOf(list[0])), ")");
-  return str("is of kind ", kindText(kindOf(attr)));
+    return str("has kind list(", kindText(kindOf(list[0])), ")");
+  return str("has kind ", kindText(kindOf(attr)));
 }
 
 /// Whether an element of the attribute is among the allowed values; true for kinds without such a

@@ -103,7 +103,7 @@ public:
 
 private:
   void add(const pb::OpDef &def, OpSignature::Origin origin);
-  /// Returns nullopt if the attribute that states it is missing.
+  /// Returns nullopt if the attribute that specifies it is missing.
   std::optional<unsigned> outputSize(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
   std::unique_ptr<OpSignature> make(llvm::StringRef op);
   bool fillFromTable(llvm::StringRef op, OpSignature &signature);

@@ -96,7 +96,7 @@ ImportedModule importParts(MLIRContext &context, const pb::SavedModel &model,
 }
 
 Unexpected malformedSavedModel() {
-  return Unexpected(invalidArgument("the bytes don't parse as a SavedModel: they are damaged, or "
+  return Unexpected(invalidArgument("the bytes don't parse as a SavedModel: they are corrupted, or "
                                     "not all there; expected a serialized "
                                     "SavedModel (saved_model.pb)"));
 }

@@ -18,11 +18,11 @@ namespace treadle {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModel(mlir::MLIRContext &context,
                                                              std::string_view bytes);
 
-/// The same for protobuf's text format. Syntax errors state line and column.
+/// Like `importSavedModel`, but for protobuf's text format. Syntax errors state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModelText(mlir::MLIRContext &context,
                                                                  std::string_view text);
 
-/// The same for a message in memory; its graphs are moved out of it to save memory.
+/// Imports a message in memory; its graphs are moved out of it to save memory.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importSavedModel(mlir::MLIRContext &context,
                                                              pb::SavedModel &&model);
 

@@ -66,7 +66,8 @@ LogicalResult FunctionReader::check() {
       graph = found;
   if (graph && !llvm::hasSingleElement(body))
     return graph.emitError("unimplemented: function '")
-           << func.getName() << "' contains more than a tf_executor.graph, expected nothing else";
+           << func.getName()
+           << "' contains other ops besides its tf_executor.graph, expected only the graph";
   return success();
 }
 

@@ -48,7 +48,7 @@ class LocationNames {
 public:
   /// Generated names won't use `name`.
   void reserve(llvm::StringRef name) { reserved.insert(name); }
-  /// Returns a stated name for its first node; later nodes get a number appended.
+  /// Returns an explicit name for its first node; later nodes get a number appended.
   std::string stated(llvm::StringRef name);
   /// Returns a name for a nameless node: `base`, with a number appended if needed.
   std::string made(llvm::StringRef base);
@@ -63,7 +63,7 @@ private:
 /// The parts of a node.
 struct NodeParts {
   std::string op;
-  std::string name; // empty if it isn't stated
+  std::string name; // empty if there is no explicit name
   mlir::NamedAttrList attrs;
 };
 

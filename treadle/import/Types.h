@@ -21,8 +21,8 @@ public:
   mlir::TypeAttr attr(int dtype) const { return isIndex(dtype) ? attrs[dtype] : mlir::TypeAttr(); }
   /// Returns the tensor type of unknown rank.
   mlir::Type tensor(mlir::Type elementType);
-  /// Returns the tensor type of unknown rank with reference elements; the same as tensor() if there
-  /// is no such reference type.
+  /// Returns the tensor type of unknown rank with reference elements; the same as tensor() if the
+  /// dtype has no reference type.
   mlir::Type referenceTensor(mlir::Type elementType);
 
 private:

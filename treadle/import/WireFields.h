@@ -14,19 +14,19 @@
 
 namespace treadle::graphdef {
 
-/// The payloads of the fields with one number, which are messages, and the bytes of all other
-/// fields.
+/// The fields of a message, split by field number: `taken` holds the payloads of the fields with
+/// the given number, `rest` the bytes of all other fields.
 struct WireFields {
   std::vector<std::string_view> taken;
   std::string rest;
 };
 
-/// InvalidArgument, with the position, for damaged or truncated bytes.
+/// InvalidArgument, with the position, for corrupted or truncated bytes.
 inline Expected<WireFields> splitFields(std::string_view bytes, int number) {
   using google::protobuf::internal::WireFormatLite;
   const uint32_t taken = WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   if (bytes.size() > INT32_MAX)
-    return Unexpected(invalidArgument("they are more than 2 GiB, the limit of protobuf messages"));
+    return Unexpected(invalidArgument("the bytes exceed 2 GiB, the limit of protobuf messages"));
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(bytes.data()),
                                                static_cast<int>(bytes.size()));
   input.SetRecursionLimit(maxDepth);
@@ -47,8 +47,7 @@ inline Expected<WireFields> splitFields(std::string_view bytes, int number) {
       fields.rest.append(bytes.substr(begin, at - begin));
     }
     if (!isRead)
-      return Unexpected(
-          invalidArgument("they end in the middle of a field, or are damaged, at byte ", begin));
+      return Unexpected(invalidArgument("the field at byte ", begin, " is truncated or corrupted"));
   }
   if (!input.ConsumedEntireMessage())
     return Unexpected(invalidArgument("there is no field at byte ", input.CurrentPosition()));

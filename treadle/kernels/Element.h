@@ -76,7 +76,7 @@ Expected<BoundKernel> bindChosen(const BindContext &node, DType dtype, Kernel ke
   return bound;
 }
 
-/// Same, for a kernel that is a class template `Kernel<T>::run(OpContext &)`.
+/// Like `bindChosen`, but for a kernel that is a class template `Kernel<T>::run(OpContext &)`.
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindForType(const BindContext &node, DType dtype) {
   return bindChosen<Types>(node, dtype, []<typename T>() { return Kernel<T>::run; });

@@ -133,7 +133,7 @@ void copyRows(DType dtype, void *dst, int64_t dstStride, const void *src, int64_
 /// elements and may be negative; those of the source may be zero.
 void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void *src,
                  Dims srcStrides);
-/// Same, on the run's threads.
+/// Like the overload above, but on the run's threads.
 void copyStrided(OpContext &ctx, DType dtype, Dims dims, void *dst, Dims dstStrides,
                  const void *src, Dims srcStrides);
 

@@ -17,14 +17,14 @@ Tensor makeHandle(Ref<Resource> resource);
 struct ResourceName {
   std::string container, name;
   static ResourceName of(const BindContext &node);
-  /// Same, with the node's name if no name is given.
+  /// Like `of`, but with the node's name if no name is given.
   static ResourceName ofOrNode(const BindContext &node);
 };
 
 /// Returns a handle in the form that an output has: a resource, a string [container, name], or a
 /// reference to one. The object lives as long as the tensor's elements.
 Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, const ResourceName &name);
-/// Same, for an object with a generated, unique name.
+/// Like the overload above, but for an object with a generated, unique name.
 Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view prefix);
 
 /// Returns the object that input `i` refers to, alive as long as the input; null, with ctx failed,

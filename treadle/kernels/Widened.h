@@ -9,7 +9,7 @@ namespace treadle {
 /// and outputs of that dtype as float32.
 Expected<BoundKernel> bindWidened(BindFn bind, const BindContext &node);
 
-/// Same, as an entry of a kernel table.
+/// Like `bindWidened`, but as an entry of a kernel table.
 template <BindFn bind> Expected<BoundKernel> bindWithHalfFloats(const BindContext &node) {
   return bindWidened(bind, node);
 }

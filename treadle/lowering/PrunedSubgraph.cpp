@@ -196,7 +196,7 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
     if (llvm::any_of(region.front().without_terminator(),
                      [&](mlir::Operation &inner) { return hasEffects(tfg::Node(&inner), index); }))
       return true;
-  if (tfg::OpTraitsAttr stated = tfg::statedTraits(node); stated && statesEffects(op))
+  if (tfg::OpTraitsAttr stated = tfg::statedTraits(node); stated && mayDeclareEffects(op))
     return stated.getTouchesWorld().getValue() || !stated.getWrites().empty();
   if (index.function(op))
     return true;

@@ -158,7 +158,7 @@ TEST(Npy, malformedFilesAreErrors) {
       {npy(header("<U9223372036854775807", "(1,)"), ""), "needs more bytes"},
       {npy(header("|S0", "(99999999999,)"), ""), "implausibly many"},
       {npy(header("<", "()"), ""), "has no element type"},
-      {npy(header("|O", "(1,)"), "\x80\x03"), "pickle is damaged"},
+      {npy(header("|O", "(1,)"), "\x80\x03"), "pickle is corrupted"},
   };
   for (const auto &[file, message] : cases) {
     Expected<Tensor> result = readNpy(file);

@@ -32,7 +32,7 @@ bool fits(std::string_view bytes, uint64_t at, uint64_t count) {
   return at <= bytes.size() && count <= bytes.size() - at;
 }
 
-Error damaged(const char *what) { return invalidArgument("npz archive is damaged: ", what); }
+Error damaged(const char *what) { return invalidArgument("npz archive is corrupted: ", what); }
 
 /// The extra field has the 64-bit values of those sizes and offsets that are saturated, in order.
 void readExtra64(std::string_view extra, std::initializer_list<uint64_t *> numbers) {
@@ -109,7 +109,7 @@ Expected<void> NpzFile::readDirectory() {
   if ((count == 0xffff || at == 0xffffffff) && end >= end64LocatorSize) {
     uint64_t end64 = get(bytes, end - end64LocatorSize + 8, 8);
     if (!fits(bytes, end64, end64Size) || get(bytes, end64, 4) != end64Signature)
-      return Unexpected(damaged("its 64-bit directory is not at the stated offset"));
+      return Unexpected(damaged("its 64-bit directory is not at the declared offset"));
     count = get(bytes, end64 + 32, 8), at = get(bytes, end64 + 48, 8);
   }
   for (uint64_t i = 0; i < count; ++i) {

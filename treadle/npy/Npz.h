@@ -11,7 +11,7 @@ namespace treadle {
 /// An archive in memory; arrays are decompressed on request.
 class NpzFile {
 public:
-  /// Reads an archive. InvalidArgument if it isn't a zip archive, or is damaged.
+  /// Reads an archive. InvalidArgument if it isn't a zip archive, or is corrupted.
   static Expected<NpzFile> open(const std::string &path);
   static Expected<NpzFile> fromBytes(std::string bytes);
 

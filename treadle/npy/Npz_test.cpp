@@ -1,4 +1,4 @@
-// Archives as numpy writes them, and damaged archives.
+// Archives as numpy writes them, and corrupted archives.
 #include "treadle/npy/Npz.h"
 
 #include <gtest/gtest.h>

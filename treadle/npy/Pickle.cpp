@@ -32,7 +32,7 @@ private:
     return false;
   }
   bool failDamaged() {
-    return fail(invalidArgument("object array: its pickle is damaged at byte ", at));
+    return fail(invalidArgument("object array: its pickle is corrupted at byte ", at));
   }
   bool read(size_t count, uint64_t &number);
   bool readText(size_t lengthBytes);
@@ -275,8 +275,8 @@ Expected<std::vector<std::string>> PickleMachine::run() {
 
 /// The pickle may store a string once that occurs many times in the array.
 Expected<std::vector<std::string>> PickleMachine::copyTexts() const {
-  constexpr size_t alwaysAllowed = 64 << 20, mostTimes = 256;
-  size_t left = alwaysAllowed + mostTimes * bytes.size();
+  constexpr size_t alwaysAllowed = 64 << 20, maxTimes = 256;
+  size_t left = alwaysAllowed + maxTimes * bytes.size();
   std::vector<std::string> texts;
   for (const Ref &item : elements->items) {
     if (item->text.size() > left)

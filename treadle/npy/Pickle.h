@@ -10,8 +10,8 @@
 namespace treadle {
 
 /// Returns the elements of a pickled object array, in storage order. Never calls or imports
-/// anything that the pickle names. InvalidArgument for a damaged pickle; Unimplemented for elements
-/// other than bytes and str.
+/// anything that the pickle names. InvalidArgument for a corrupted pickle; Unimplemented for
+/// elements other than bytes and str.
 Expected<std::vector<std::string>> readPickledStrings(std::string_view pickle);
 
 } // namespace treadle

@@ -88,7 +88,7 @@ struct OpEffects {
   } reach = Reach::Nothing;
   Access reached;
   /// Whether the op returns a description of deferred work (a dataset). The description keeps the
-  /// op's input handles and whatever its functions access.
+  /// op's input handles and the resources that its functions access.
   bool isDeferred = false;
 };
 

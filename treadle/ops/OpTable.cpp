@@ -156,7 +156,7 @@ OpEffects lookupEffects(std::string_view name) {
   return def ? def->facts().effects : OpEffects{write, OpEffects::Reach::World, write};
 }
 
-bool statesEffects(std::string_view name) {
+bool mayDeclareEffects(std::string_view name) {
   const OpDef *def = lookupOp(name);
   return !def || def->facts().runsPython;
 }

@@ -204,7 +204,7 @@ std::string_view operatorOp(std::string_view symbol, size_t operands);
 OpEffects lookupEffects(std::string_view name);
 
 /// Whether nodes of the op may declare their effects: true for unknown ops and ops that run Python.
-bool statesEffects(std::string_view name);
+bool mayDeclareEffects(std::string_view name);
 
 /// Returns OpDef::makes of the op of this name; empty if there is no such op.
 std::string_view resourceFamily(std::string_view name);

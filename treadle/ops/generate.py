@@ -140,7 +140,9 @@ class Tables:
 
     def want(self, kind="nothing", argument=-1, attr=""):
         return braced(
-            f"OpPermission::Kind({op_facts.WANTS.index(kind)})", argument, self.text(attr)
+            f"OpPermission::Kind({op_facts.PERMISSION_KINDS.index(kind)})",
+            argument,
+            self.text(attr),
         )
 
     def fact_row(self, facts):

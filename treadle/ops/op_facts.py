@@ -77,7 +77,7 @@ REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
 KEYS = "none attributes inputs after_value communicator world".split()
-WANTS = "nothing read write clock".split()
+PERMISSION_KINDS = "nothing read write clock".split()
 FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
     no_gradient pointwise""".split()
 LATER_FLAGS = """rounds asks_initialized starts_iterator gives_gradients receives
@@ -126,10 +126,10 @@ def parse_images(text):
     return sum(1 << n for n in images), sizes, gives in ("image", "any"), "any" in inputs
 
 
-def parse_want(text):
+def parse_permission(text):
     """Returns the kind, the input and the attribute of an OpPermission."""
     kind, _, what = text.partition(":")
-    if kind not in WANTS:
+    if kind not in PERMISSION_KINDS:
         raise ValueError(f"unknown want '{kind}'")
     return (kind, int(what), "") if what.isdigit() else (kind, -1, what)
 
@@ -172,7 +172,11 @@ def parse_row(row):
             raise ValueError(f"unknown {key} '{facts[key]}'")
     if not facts.get("arguments", "0").isdigit():
         raise ValueError(f"'{facts['arguments']}' is not the index of an input")
-    for key, parse in (("effects", parse_effects), ("images", parse_images), ("wants", parse_want)):
+    for key, parse in (
+        ("effects", parse_effects),
+        ("images", parse_images),
+        ("wants", parse_permission),
+    ):
         if key in facts:
             facts[key] = parse(facts[key])
     return facts, names.split()

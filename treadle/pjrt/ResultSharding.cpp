@@ -11,7 +11,7 @@ static Attribute entry(ArrayAttr list, unsigned index) {
   return list && index < list.size() ? list[index] : Attribute();
 }
 
-/// Returns the sharding that the definition of a value states.
+/// Returns the sharding that the definition of a value specifies.
 Attribute ResultShardings::declaredSharding(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &main.front()

@@ -148,7 +148,7 @@ public:
   }
 
   [[noreturn]] void wrong(nb::handle value, std::string_view expected) const {
-    raiseTypeError(str(what, " is of type ", typeName(value), ", expected ", expected));
+    raiseTypeError(str(what, " has type ", typeName(value), ", expected ", expected));
   }
 
 private:

@@ -289,8 +289,9 @@ bool Interpreter::isActive(const Tag &tag) const {
   return inner != frames.end() && beginsWith(inner->first.first, tag);
 }
 
-// Whether all iterations up to this one are over. None is while an Enter may still arrive: its
-// token goes to the first iteration, that of a constant Enter to all.
+// Returns whether all iterations up to this one have finished. No iteration finishes while an Enter
+// may still fire: its token enters the first iteration, and that of a constant Enter enters all
+// iterations.
 bool Interpreter::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
   if (!waiting.empty() && !hasAllEnters(key, frame))
     return false;

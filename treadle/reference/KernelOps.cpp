@@ -26,7 +26,7 @@ static GraphSpec alone(const NodeSpec &node) {
 
 Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t node,
                                                  std::vector<Tensor> inputs) {
-  // A fed value may have another dtype than the node states.
+  // A fed value may have another dtype than the node specifies.
   const NodeSpec &spec = graph.nodes[static_cast<size_t>(node)];
   for (size_t i = 0; i < inputs.size(); ++i)
     if (DType stated = spec.inputTypes[i].dtype;

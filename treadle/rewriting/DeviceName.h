@@ -14,7 +14,7 @@ struct DeviceName {
   std::optional<std::string> job, type;
   std::optional<int64_t> replica, task, id; // missing with a type: any device of that type
 
-  /// Returns nullopt if the text is no device name. The empty text is the name without any part.
+  /// Returns nullopt if the text isn't a device name. An empty text is a name without parts.
   static std::optional<DeviceName> parse(llvm::StringRef text);
   std::string str() const;
 

@@ -1,5 +1,5 @@
-// Functional nodes that TensorFlow inlines before it prunes a graph to the needs of a request. Of
-// their functions, only nodes run that a used result, or the control token, depends on.
+// Functional nodes that TensorFlow inlines before it prunes a graph for a request. A node in their
+// functions runs only if a used result or the control token depends on it.
 #pragma once
 
 #include "treadle/dialect/NodeAttributes.h"

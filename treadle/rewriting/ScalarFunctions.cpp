@@ -155,14 +155,14 @@ private:
 /// Returns the row that `value` is computed from, if `other` is the same expression of the same row
 /// or, with `isMirrored`, of the other row.
 std::optional<unsigned> rowOf(Value value, Value other, bool isMirrored) {
-  constexpr size_t mostPairs = 4096; // comparators are small
+  constexpr size_t maxPairs = 4096; // comparators are small
   llvm::SetVector<std::pair<Value, Value>> pairs;
   pairs.insert({value, other});
   std::optional<unsigned> row;
   for (size_t i = 0; i < pairs.size(); ++i) {
     auto [a, b] = pairs[i];
     if (a.getDefiningOp() && b.getDefiningOp()) {
-      if (!areSameResult(cast<OpResult>(a), cast<OpResult>(b)) || pairs.size() > mostPairs)
+      if (!areSameResult(cast<OpResult>(a), cast<OpResult>(b)) || pairs.size() > maxPairs)
         return std::nullopt;
       for (auto [x, y] : llvm::zip(definingNode(a).data(), definingNode(b).data()))
         pairs.insert({x, y});

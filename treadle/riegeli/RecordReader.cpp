@@ -23,7 +23,7 @@ std::optional<uint64_t> takeNumber(std::string_view &bytes) {
   return reader.isGood() ? std::optional(number) : std::nullopt;
 }
 
-/// Streaming decompressors: `take` returns false if the stream is damaged or ends.
+/// Streaming decompressors: `take` returns false if the stream is corrupted or ends.
 class ZstdStream {
 public:
   explicit ZstdStream(std::string_view from) : in{from.data(), from.size(), 0} {}
@@ -85,7 +85,7 @@ template <typename Stream> std::optional<std::string> decompressAll(Stream strea
 }
 
 Unexpected damaged(uint64_t begin, std::string_view what) {
-  return Unexpected(dataLoss("the chunk at byte ", begin, " is damaged: ", what));
+  return Unexpected(dataLoss("the chunk at byte ", begin, " is corrupted: ", what));
 }
 
 /// Removes the decompressed size from the front of a compressed part. Sizes above `most` are

@@ -37,7 +37,7 @@ private:
 class RecordReader {
 public:
   /// Locates the chunks. InvalidArgument if the bytes aren't a Riegeli file, DataLoss if they are
-  /// damaged or truncated.
+  /// corrupted or truncated.
   static Expected<RecordReader> open(std::string_view bytes);
 
   Expected<std::string> read(uint64_t position);

@@ -282,7 +282,7 @@ bool CachedPrefix::Values::areValid(const Tensor *slots, const RunState &run) co
     return false;
   for (size_t i = 0; i < guards.size(); ++i) {
     const Layout::Read &read = layout->reads[i];
-    if (read.isArgument && handledVariable(slots[read.handleSlot]) != guards[i].variable.get())
+    if (read.isArgument && variableOfHandle(slots[read.handleSlot]) != guards[i].variable.get())
       return false;
     if (guards[i].variable->version() != guards[i].version)
       return false;
@@ -292,7 +292,7 @@ bool CachedPrefix::Values::areValid(const Tensor *slots, const RunState &run) co
 
 bool CachedPrefix::Values::lookUpVariables(const Tensor *slots) {
   for (const Layout::Read &read : layout->reads) {
-    Variable *variable = handledVariable(slots[read.handleSlot]);
+    Variable *variable = variableOfHandle(slots[read.handleSlot]);
     if (!variable)
       return false;
     guards.push_back({Ref<Variable>::share(variable), variable->version()});

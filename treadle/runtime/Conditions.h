@@ -5,12 +5,12 @@
 
 namespace treadle {
 
-/// Whether TensorFlow can convert scalars of the dtype to a truth value.
+/// Whether TensorFlow can convert scalars of the dtype to bool.
 bool isTruthConvertible(DType dtype);
 
 /// Evaluates the condition of an If or a While: a numeric scalar is true if it is nonzero, a string
 /// scalar if it isn't empty, any other tensor if it has elements. Returns InvalidArgument for
-/// scalars of dtypes without a truth value.
+/// scalars of dtypes that can't be converted to bool.
 Expected<bool> isTrue(const Tensor &tensor);
 
 /// Returns the predicate of a Switch, directly or through LoopCond; InvalidArgument unless it is a

@@ -53,7 +53,7 @@ struct NodeLocation {
 class DataflowPlan final : public Plan {
 public:
   DataflowPlan() : Plan(false) {}
-  /// Returns nullptr if the plan is of another kind.
+  /// Returns nullptr if the plan isn't a DataflowPlan.
   static const DataflowPlan *from(const Plan &plan) {
     return plan.isSequential ? nullptr : static_cast<const DataflowPlan *>(&plan);
   }

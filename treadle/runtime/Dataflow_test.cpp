@@ -295,7 +295,7 @@ public:
       gate.waiting.emplace_back(ctx.suspend(), value(ctx.input(0)));
     };
   }
-  size_t mostAtOnce() const { return most; }
+  size_t maxAtOnce() const { return most; }
   void openUntil(const std::atomic<bool> &isOver) {
     for (size_t before = 0; !isOver;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -346,7 +346,7 @@ TEST_P(Loops, IterationsInFlightStayWithinTheLimit) {
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(value((*out)[0]), 12);
   EXPECT_EQ((*out)[1].count(), 12);
-  EXPECT_EQ(gate.mostAtOnce(), static_cast<size_t>(GetParam()));
+  EXPECT_EQ(gate.maxAtOnce(), static_cast<size_t>(GetParam()));
 }
 
 // A loop ends if the value for its Enter died in the first iteration and never arrives again.

@@ -27,7 +27,7 @@ public:
 
   /// The session's resources; they outlive the run.
   ResourceManager &resources;
-  /// Worker threads beside the caller; null: none.
+  /// Worker threads in addition to the calling thread; null: none.
   ThreadPool *pool;
   /// The number of the thread that started the run.
   const int caller = threadNumber();

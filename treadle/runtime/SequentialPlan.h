@@ -32,7 +32,7 @@ struct NodeList {
 class SequentialPlan final : public Plan {
 public:
   SequentialPlan() : Plan(true) {}
-  /// Returns nullptr if the plan is of another kind.
+  /// Returns nullptr if the plan isn't a SequentialPlan.
   static const SequentialPlan *from(const Plan &plan) {
     return plan.isSequential ? static_cast<const SequentialPlan *>(&plan) : nullptr;
   }

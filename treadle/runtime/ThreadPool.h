@@ -1,4 +1,4 @@
-// A fixed set of worker threads beside the caller's own thread.
+// A fixed set of worker threads in addition to the calling thread.
 #pragma once
 
 #include "treadle/runtime/Fork.h"

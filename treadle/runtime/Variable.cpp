@@ -16,7 +16,7 @@ Error uninitialized(const Variable &variable) {
                             "'; run its initializer first");
 }
 
-Variable *handledVariable(const Tensor &handle) {
+Variable *variableOfHandle(const Tensor &handle) {
   if (!handle || handle.isRef() || handle.dtype() != DType::Resource || handle.count() != 1)
     return nullptr;
   Resource *resource = handle.data<ResourceHandle>()->resource.get();

@@ -57,6 +57,6 @@ Error uninitialized(const Variable &variable);
 Variable &refVariable(const Tensor &tensor);
 
 /// Returns the variable behind a handle; null if the tensor is empty or a handle to something else.
-Variable *handledVariable(const Tensor &handle);
+Variable *variableOfHandle(const Tensor &handle);
 
 } // namespace treadle

@@ -163,7 +163,7 @@ bool ChildProcess::isInOwner() const { return owner == getpid(); }
 ChildProcess::~ChildProcess() {
   if (!watcher.joinable())
     return;
-  if (!isInOwner()) { // the watcher thread is the owner's
+  if (!isInOwner()) { // after a fork: only the parent has the watcher thread
     watcher.detach();
     return;
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t maxCollected = size_t{1} << 14;
 constexpr uint64_t maxTexts = uint64_t{1} << 20;
 /// The rank is stored in one byte of a tensor's block.
-constexpr uint64_t mostDims = 254;
+constexpr uint64_t maxDims = 254;
 constexpr size_t longestMessage = size_t{1} << 14;
 
 Error malformedMessage(const auto &...what) {
@@ -47,8 +47,8 @@ Expected<void> checkElements(const Tensor &tensor) {
   const auto *elements = static_cast<const int8_t *>(tensor.raw());
   for (int64_t i = 0; i < tensor.count(); ++i)
     if (elements[i] < range->least || elements[i] > range->most)
-      return Unexpected(malformedMessage(static_cast<int>(elements[i]), " in a tensor of dtype ",
-                                         dtypeName(tensor.dtype())));
+      return Unexpected(malformedMessage(static_cast<int>(elements[i]),
+                                         " is out of range for dtype ", dtypeName(tensor.dtype())));
   return {};
 }
 
@@ -186,7 +186,7 @@ Expected<Tensor> MessageReader::tensor() {
   auto dtype = static_cast<DType>(TREADLE_TRY(below(numDTypes, "dtype")));
   if (!canPass(dtype))
     return Unexpected(malformedMessage("a tensor of dtype ", static_cast<int>(dtype)));
-  std::vector<int64_t> dims(TREADLE_TRY(below(mostDims + 1, "rank")));
+  std::vector<int64_t> dims(TREADLE_TRY(below(maxDims + 1, "rank")));
   for (int64_t &dim : dims)
     dim = TREADLE_TRY(number<int64_t>());
   std::optional<int64_t> count = countElements(dims);
@@ -239,7 +239,7 @@ Expected<Graph::Value> MessageReader::value() {
   value.name = TREADLE_TRY(name());
   value.dtype = static_cast<DType>(TREADLE_TRY(below(numDTypes, "dtype")));
   value.hasRank = TREADLE_TRY(flag());
-  value.dims.resize(TREADLE_TRY(below(mostDims + 1, "rank")));
+  value.dims.resize(TREADLE_TRY(below(maxDims + 1, "rank")));
   for (int64_t &dim : value.dims) {
     dim = TREADLE_TRY(number<int64_t>());
     if (dim < -1)

@@ -59,7 +59,7 @@ public:
 
   Expected<std::vector<Tensor>> run(LoopOverlap mode, int threads) {
     order.clear();
-    mostAtOnce = 0;
+    maxAtOnce = 0;
     SessionOptions options;
     options.threads = threads;
     options.loopOverlap = mode;
@@ -80,7 +80,7 @@ public:
   }
 
   std::vector<std::pair<int, int32_t>> order; // pairs of stage and number
-  std::atomic<int> mostAtOnce = 0;
+  std::atomic<int> maxAtOnce = 0;
   int32_t refused = -1;
 
 private:
@@ -94,7 +94,7 @@ private:
   }
   void pass(int stage, OpContext &ctx) {
     int now = ++atOnce;
-    for (int most = mostAtOnce; most < now && !mostAtOnce.compare_exchange_weak(most, now);) {
+    for (int most = maxAtOnce; most < now && !maxAtOnce.compare_exchange_weak(most, now);) {
     }
     auto value = ctx.input(0).scalarValue<int32_t>();
     std::this_thread::sleep_for(std::chrono::microseconds(500 + 500 * ((value + stage) % 4)));
@@ -136,17 +136,17 @@ TEST_P(LoopOverlapTest, StagesOfThreeResourcesRunAtOnceEachInOrder) {
     EXPECT_EQ(stages.through(stage), upTo(iterations));
   // A waiting op holds no thread: one thread serves several at once.
   if (overlaps())
-    EXPECT_GT(stages.mostAtOnce, 1);
+    EXPECT_GT(stages.maxAtOnce, 1);
   else
-    EXPECT_EQ(stages.mostAtOnce, 1);
-  EXPECT_LE(stages.mostAtOnce, 3);
+    EXPECT_EQ(stages.maxAtOnce, 1);
+  EXPECT_LE(stages.maxAtOnce, 3);
 }
 
 TEST_P(LoopOverlapTest, StagesOfOneResourceRunInTurns) {
   Stages stages({"all", "all", "all"});
   auto results = stages.run(mode(), threads());
   ASSERT_TRUE(results) << results.error().message;
-  EXPECT_EQ(stages.mostAtOnce, 1);
+  EXPECT_EQ(stages.maxAtOnce, 1);
   std::vector<std::pair<int, int32_t>> inTurns;
   for (int32_t i = 0; i < iterations; ++i)
     for (int stage = 0; stage < 3; ++stage)

@@ -21,7 +21,7 @@ ShapeResults placeholderWithDefault(const ShapeQuery &query) {
   Shape shape = query.shapeAttr("shape");
   if (!merge(shape, query.shape(0)))
     return shapeError(
-        str("the default is of shape ", query.shape(0).text(), ", expected ", shape.text()));
+        str("the default has shape ", query.shape(0).text(), ", expected ", shape.text()));
   return {shape};
 }
 
@@ -30,7 +30,7 @@ ShapeResults ensureShape(const ShapeQuery &query) {
   std::optional<Shape> both = merge(query.shape(0), stated);
   if (!both)
     return shapeError(
-        str("input 0 is of shape ", query.shape(0).text(), ", expected ", stated.text()));
+        str("input 0 has shape ", query.shape(0).text(), ", expected ", stated.text()));
   return {*both};
 }
 

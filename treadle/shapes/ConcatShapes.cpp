@@ -9,7 +9,7 @@ ShapeResults pack(const ShapeQuery &query) {
   for (size_t i = 0; i < query.numInputs(); ++i) {
     std::optional<Shape> both = merge(shape, query.shape(i));
     if (!both)
-      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+      return shapeError(str("input ", i, " has shape ", query.shape(i).text(),
                             ", expected that of the other inputs: ", shape.text()));
     shape = *both;
   }
@@ -40,7 +40,7 @@ ShapeResults concat(const ShapeQuery &query, size_t first, size_t last,
     std::optional<Shape> both = merge(shape.with(*at, Shape::unknown),
                                       part.hasRank() ? part.with(*at, Shape::unknown) : Shape());
     if (!both || (part.hasRank() && part.rank() != shape.rank()))
-      return shapeError(str("input ", i, " is of shape ", part.text(), ", expected ",
+      return shapeError(str("input ", i, " has shape ", part.text(), ", expected ",
                             shape.with(*at, Shape::unknown).text(),
                             " to be concatenated along axis ", *at));
     sum = dims::plus(sum, part.dim(*at));

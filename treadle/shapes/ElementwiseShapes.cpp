@@ -48,7 +48,7 @@ ShapeResults joined(const ShapeQuery &query) {
       continue;
     std::optional<Shape> both = shape.rank() == 0 ? input : merge(shape, input);
     if (!both)
-      return shapeError(str("input ", i, " is of shape ", input.text(),
+      return shapeError(str("input ", i, " has shape ", input.text(),
                             ", expected a scalar or that of the other inputs: ", shape.text()));
     shape = *both;
   }
@@ -74,7 +74,7 @@ ShapeResults alike(const ShapeQuery &query) {
   for (size_t i = 1; i < query.numInputs(); ++i) {
     std::optional<Shape> both = merge(out.shape, query.shape(i));
     if (!both)
-      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+      return shapeError(str("input ", i, " has shape ", query.shape(i).text(),
                             ", expected that of the other inputs: ", out.shape.text()));
     out.shape = *both;
   }
@@ -97,8 +97,8 @@ ShapeResults bitcast(const ShapeQuery &query) {
     return {input + Shape{before / after}};
   if (input.hasRank() &&
       (input.rank() == 0 || (dims::isKnown(input.dim(-1)) && input.dim(-1) * before != after)))
-    return shapeError(str("input 0 is of shape ", input.text(), ", expected a last dimension of ",
-                          after / before));
+    return shapeError(
+        str("input 0 has shape ", input.text(), ", expected a last dimension of ", after / before));
   return {input.take(-1)};
 }
 

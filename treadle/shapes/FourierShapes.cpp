@@ -13,7 +13,7 @@ template <int64_t rank, bool isForward> ShapeResults realTransform(const ShapeQu
     return {};
   if (input.rank() < rank)
     return shapeError(
-        str("input 0 is of shape ", input.text(), ", expected ", rank, " dimensions or more"));
+        str("input 0 has shape ", input.text(), ", expected ", rank, " dimensions or more"));
   Shape out = input.take(-rank) + Shape::ofRank(rank);
   for (int64_t i = 0; lengths && static_cast<int64_t>(lengths->size()) == rank && i < rank; ++i) {
     int64_t length = (*lengths)[i];

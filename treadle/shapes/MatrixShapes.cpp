@@ -20,7 +20,7 @@ ShapeResults matMul(const ShapeQuery &query) {
   for (size_t i = 0; i < 2; ++i)
     if (query.shape(i).hasRank() && query.shape(i).rank() != 2)
       return shapeError(
-          str("input ", i, " is of shape ", query.shape(i).text(), ", expected a matrix"));
+          str("input ", i, " has shape ", query.shape(i).text(), ", expected a matrix"));
   int a = query.boolAttr("transpose_a"), b = query.boolAttr("transpose_b");
   return product(left, right, left.dim(1 - a), right.dim(b), Shape{left.dim(a), right.dim(1 - b)});
 }
@@ -30,7 +30,7 @@ ShapeResults batchMatMul(const ShapeQuery &query) {
   for (size_t i = 0; i < 2; ++i)
     if (query.shape(i).hasRank() && query.shape(i).rank() < 2)
       return shapeError(
-          str("input ", i, " is of shape ", query.shape(i).text(), ", expected matrices"));
+          str("input ", i, " has shape ", query.shape(i).text(), ", expected matrices"));
   std::optional<Shape> batch = broadcast(left.take(-2), right.take(-2));
   if (!batch)
     return shapeError(str("batches of shapes ", left.text(), " and ", right.text(),
@@ -113,7 +113,7 @@ ShapeResults einsum(const ShapeQuery &query) {
     size_t comma = inputs.find(',');
     std::string_view operand = inputs.substr(0, comma);
     if (!labels.bind(operand, query.shape(i)))
-      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(),
+      return shapeError(str("input ", i, " has shape ", query.shape(i).text(),
                             ", which doesn't match '", operand, "' of '", equation, "'"));
     bool isLast = comma == std::string_view::npos;
     if (isLast != (i + 1 == query.numInputs()))
@@ -254,7 +254,7 @@ ShapeResults diagonalTensorPart(const ShapeQuery &query) {
                        : merge(input.take(input.rank() / 2), input.drop(input.rank() / 2));
   if (!half)
     return shapeError(
-        str("input 0 is of shape ", input.text(), ", expected the same dimensions twice"));
+        str("input 0 has shape ", input.text(), ", expected the same dimensions twice"));
   return {*half};
 }
 

@@ -32,7 +32,7 @@ template <bool isMany> ShapeResults enqueued(const ShapeQuery &query) {
   for (size_t i = 1; i < query.numInputs(); ++i) {
     Shape given = isMany ? query.shape(i).drop(1) : query.shape(i), held = query.held(0, i - 1);
     if (!merge(given, held))
-      return shapeError(str("component ", i - 1, " is of shape ", given.text(),
+      return shapeError(str("component ", i - 1, " has shape ", given.text(),
                             ", but the queue expects ", held.text()));
   }
   return {};

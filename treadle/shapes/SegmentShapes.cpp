@@ -20,7 +20,7 @@ ShapeResults unsortedSegments(const ShapeQuery &query) {
 ShapeResults sortedSegments(const ShapeQuery &query) {
   const Shape &data = query.shape(0), &ids = query.shape(1);
   if (ids.hasRank() && ids.rank() != 1)
-    return shapeError(str("the segment ids are of shape ", ids.text(), ", expected a vector"));
+    return shapeError(str("the segment ids have shape ", ids.text(), ", expected a vector"));
   return {Shape{Shape::unknown} + data.drop(1)};
 }
 

@@ -66,9 +66,10 @@ Shape operator+(const Shape &a, const Shape &b);
 
 /// Returns the most specific shape that covers both: the value has one of them.
 Shape join(const Shape &a, const Shape &b);
-/// Combines the knowledge of both: the value has both shapes. Returns the first if they contradict.
+/// Returns the most specific shape that both describe, for a value that has both shapes. Returns
+/// `a` if they are incompatible.
 Shape meet(const Shape &a, const Shape &b);
-/// Combines the knowledge of both as `meet` does; returns nullopt if they contradict.
+/// Like `meet`, but returns nullopt if the shapes are incompatible.
 std::optional<Shape> merge(const Shape &a, const Shape &b);
 /// Returns the broadcast shape, or nullopt if the shapes aren't broadcastable.
 std::optional<Shape> broadcast(const Shape &a, const Shape &b);

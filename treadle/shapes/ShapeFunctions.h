@@ -19,7 +19,7 @@ public:
   virtual DType resultType(size_t index) const = 0;
   /// Returns nullopt if the node doesn't have the attribute.
   virtual std::optional<AttrValue> attr(std::string_view key) const = 0;
-  /// Returns what is known of a tensor attribute, without a copy of a large one.
+  /// Returns the known facts about a tensor attribute, without a copy of a large one.
   virtual KnownValue constant(std::string_view key) const = 0;
   /// The version of the graph's producer.
   virtual int64_t producer() const = 0;
@@ -36,7 +36,7 @@ struct ShapeResults {
   static ShapeResults all(size_t count, const KnownValue &value);
 };
 
-/// Returns an error for invalid input shapes: `input 1 is of shape [2], ...`.
+/// Returns an error for invalid input shapes: `input 1 has shape [2], ...`.
 ShapeResults shapeError(std::string message);
 
 /// Returns the error `axis 3 is out of range for shape [2,4]; expected -2 to 1`.
@@ -45,8 +45,9 @@ ShapeResults noSuchAxis(const Shape &shape, int64_t axis);
 /// Appends the range of a quantized result: the scalars of its minimum and maximum.
 ShapeResults withRange(ShapeResults results);
 
-/// A query for a node's result shapes, with what is known of its inputs. Never fails on a malformed
-/// node: missing inputs and attributes are unknown, or have the default that the caller gives.
+/// A query for a node's result shapes, with the known facts about its inputs. Never fails on a
+/// malformed node: missing inputs and attributes are unknown, or have the default that the caller
+/// gives.
 class ShapeQuery {
 public:
   ShapeQuery(const NodeView &node, std::span<const KnownValue *const> inputs)
@@ -145,7 +146,7 @@ ShapeResults inferShapes(const ShapeQuery &query);
 /// shape.
 std::optional<Shape::Dims> integersOf(const ShapeQuery &query);
 
-/// Returns what is known of a tensor: its shape, and if it is small its value.
+/// Returns the known facts about a tensor: its shape, and its value if it is small.
 KnownValue knownOf(const Tensor &tensor);
 
 /// The largest number of elements of a value that computes a shape or paddings.

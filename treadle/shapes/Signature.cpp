@@ -138,7 +138,7 @@ ShapeResults Signature::infer(const ShapeQuery &query) const {
     const Operand &operand = nth(inputs, i);
     Bindings before = bindings;
     if (!bindings.bind(operand, query.shape(i)))
-      return shapeError(str("input ", i, " is of shape ", query.shape(i).text(), ", expected ",
+      return shapeError(str("input ", i, " has shape ", query.shape(i).text(), ", expected ",
                             before.describe(operand)));
     if (operand.held && !bindings.bind(*operand.held, query.held(i)))
       return shapeError(str("input ", i, " is a handle of a resource of shape ",

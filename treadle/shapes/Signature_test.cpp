@@ -72,12 +72,12 @@ TEST(Signature, Lists) {
 
 TEST(Signature, ConflictsNameTheInput) {
   EXPECT_EQ(apply("[m,k], [k,n] -> [m,n]", {Shape{2, 3}, Shape{4, 5}}).conflict,
-            "input 1 is of shape [4,5], expected [k,n] where k = 3");
-  EXPECT_EQ(apply("[] -> []", {Shape{1}}).conflict, "input 0 is of shape [1], expected []");
+            "input 1 has shape [4,5], expected [k,n] where k = 3");
+  EXPECT_EQ(apply("[] -> []", {Shape{1}}).conflict, "input 0 has shape [1], expected []");
   EXPECT_EQ(apply("X, X -> X", {Shape{1}, Shape{2}}).conflict,
-            "input 1 is of shape [2], expected [X] where X = [1]");
+            "input 1 has shape [2], expected [X] where X = [1]");
   EXPECT_EQ(apply("*:X, X -> ", {KnownValue(Shape(), {Shape{2}}), Shape{3}}).conflict,
-            "input 1 is of shape [3], expected [X] where X = [2]");
+            "input 1 has shape [3], expected [X] where X = [2]");
 }
 
 TEST(Signature, WrongNumberOfInputsIsUnknown) {

@@ -59,7 +59,7 @@ ShapeResults overWindows(const ShapeQuery &query, const ImageLayout &layout,
   std::vector<int64_t> dilations = query.intsAttr("dilations");
   if (input.hasRank() && input.rank() != layout.rank)
     return shapeError(
-        str("input 0 is of shape ", input.text(), ", expected ", layout.rank, " dimensions"));
+        str("input 0 has shape ", input.text(), ", expected ", layout.rank, " dimensions"));
   Shape out = Shape::ofRank(layout.rank);
   out.setDim(0, input.dim(0));
   out.setDim(layout.channel, channels);
@@ -90,7 +90,7 @@ ShapeResults convolve(const ShapeQuery &query, const ImageLayout &layout) {
     filter = windowFirst(filter);
   if (filter.hasRank() && filter.rank() != layout.rank)
     return shapeError(
-        str("the filter is of shape ", filter.text(), ", expected ", layout.rank, " dimensions"));
+        str("the filter has shape ", filter.text(), ", expected ", layout.rank, " dimensions"));
   int64_t channels = filter.dim(-1), given = input.dim(layout.channel), taken = filter.dim(-2);
   if (isDepthwise)
     channels = dims::times(channels, dims::meet(taken, given));

@@ -96,8 +96,8 @@ public:
   struct Field {
     uint64_t number = 0;
     WireType type = WireType::Varint;
-    uint64_t value = 0;     // of numeric fields, fixed32 and fixed64 included
-    std::string_view bytes; // of length-delimited fields and groups
+    uint64_t value = 0;     // the value of a varint, fixed32 or fixed64 field
+    std::string_view bytes; // the contents of a length-delimited field or group
 
     bool isVarint() const { return type == WireType::Varint; }
     bool isBytes() const { return type == WireType::Bytes; }

@@ -48,7 +48,7 @@ bool Channel::read(void *data, size_t size) {
                      [&](char *at, size_t left) { return ::read(in, at, left); });
 }
 
-/// Grows the buffer as bytes arrive, rather than trusting the stated size.
+/// Grows the buffer as bytes arrive, rather than trusting the declared size.
 bool Channel::readPart(std::string &part, uint64_t size) {
   constexpr uint64_t piece = 1 << 24;
   for (uint64_t at = 0; at < size; at = part.size()) {

@@ -18,8 +18,9 @@ std::vector<std::string> lines(std::string_view text) {
   return out;
 }
 
-/// Returns the names that the graph has: TensorFlow also lists nodes of other parts of a program.
-std::vector<std::string> present(const std::vector<std::string> &names, const Graph &graph) {
+/// Returns the names that exist in the graph. TensorFlow also lists nodes of other graphs of the
+/// program.
+std::vector<std::string> namesInGraph(const std::vector<std::string> &names, const Graph &graph) {
   std::vector<std::string> out;
   for (const std::string &name : names)
     if (graph.nodeOp(name))
@@ -41,7 +42,7 @@ Expected<Message> rewrite(const std::string &pipeline, const std::string &names,
   WithheldFunctions library;
   std::string body = TREADLE_TRY(library.removeFrom(bytes));
   Graph graph = TREADLE_TRY(Graph::fromBytes(body));
-  std::vector<std::string> kept = present(lines(names), graph);
+  std::vector<std::string> kept = namesInGraph(lines(names), graph);
   Graph result = TREADLE_TRY(graph.runPasses(withKeptNodes(pipeline, kept)));
   TREADLE_TRY(checkKept(kept, result));
   Expected<std::string> out = result.toGraphDef();

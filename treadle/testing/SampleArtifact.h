@@ -13,7 +13,7 @@ using Artifact = Assembly;
 /// Returns (x: tensor<4xf32>) -> tensor<f32>: the sum of x + [1, 2, 3, 4]. It contains sections of
 /// all kinds.
 std::string sampleArtifact(uint64_t version = Newest);
-/// The same program as text.
+/// The program of `sampleArtifact` as text.
 extern const char *const sampleText;
 
 } // namespace treadle::bytecode

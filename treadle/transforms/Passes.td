@@ -25,9 +25,9 @@ def TopologicalSort : Pass<"tfg-toposort", "::mlir::ModuleOp"> {
 def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
   let summary = "eliminate common subexpressions";
   let description = [{
-    Merges pure nodes with equal results: nodes with equal ops, attributes, devices,
-    data inputs and control inputs, whatever their names. The first one in the order of the graph
-    stays, with its name; data and control uses of the others move to it.
+    Merges pure nodes that have equal ops, attributes, devices, data inputs and control inputs;
+    names don't matter. The first one in the order of the graph is kept with its name; it replaces
+    the data and control uses of the others.
 
     ```mlir
     %a, %c0 = Neg(%x) name("a") : (tensor<f32>) -> (tensor<f32>)
@@ -43,8 +43,7 @@ def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"keep", "keep", "std::string", "names of nodes to preserve">,
-    ListOption<"feeds", "feeds", "std::string",
-               "values that runs feed (x or x:0)">
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">
   ];
 }
 
@@ -52,9 +51,9 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
   let summary = "remove dead nodes";
   let description = [{
     Keeps the nodes of the graph that the fetches and targets need over data and control edges, as
-    a run of a session does; the inputs of fed nodes aren't followed. Without fetches and targets
-    all nodes of the graph stay, because a later run may fetch any of them. A node that is needed
-    only as a feed becomes a Placeholder of the same name.
+    a run of a session does; the inputs of fed nodes aren't followed. Without fetches and targets,
+    all nodes of the graph are kept, because a later run may fetch any of them. A node that is
+    needed only for fed values becomes a Placeholder with the same name.
 
     In a function, it keeps the nodes that the results and control results need, and nodes with
     side effects. It removes functions that neither the graph nor a remaining function references.
@@ -74,9 +73,9 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
     functions.
   }];
   let options = [
-    ListOption<"fetches", "fetches", "std::string", "values that runs fetch (x or x:0)">,
+    ListOption<"fetches", "fetches", "std::string", "fetched values (x or x:0)">,
     ListOption<"targets", "targets", "std::string", "target nodes of runs">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">,
     Option<"keepEffects", "keep-effects", "bool", "false",
            "keep nodes of the graph that have side effects, as if they were targets">,
     Option<"functions", "functions", "bool", "true", "remove unreferenced functions">
@@ -104,12 +103,12 @@ def Verify : Pass<"tfg-verify", "::mlir::ModuleOp"> {
 def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
   let summary = "remove unused arguments and results of functions";
   let description = [{
-    Covers calls, If, Case and While, and the functions that they call. Removes arguments that no
-    result and no side effect depends on, results without uses, and loop variables that only their
-    own next value depends on, with the code that computed them. If a result is an argument that
-    the function passes through unchanged, uses of the node's result use the node's operand
-    instead (pure nodes only). A dependency on the producer of a removed argument stays, as a
-    control input.
+    Simplifies calls, If, Case and While nodes together with the functions that they call. Removes
+    arguments that no result and no side effect depends on, results without uses, and loop variables
+    that only their own next value depends on, with the code that computed them. If a result is an
+    argument that the function passes through unchanged, uses of the node's result use the node's
+    operand instead (pure nodes only). The dependency on the producer of a removed argument is kept
+    as a control input.
 
     ```mlir
     %w:2, %c = While(%n, %unused) name("w") {T = [i32, f32], ...}   // only %w#0 has uses
@@ -134,9 +133,9 @@ def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
   let summary = "merge equal constants";
   let description = [{
     Merges the Const nodes of a body that have equal values and devices; other attributes don't
-    matter. The constant that stays has no control inputs; if all of them have some, a new one
-    without is created. The control inputs of a removed constant become control inputs of its
-    users (`hoist`).
+    matter. The constant that is kept has no control inputs; if every equal constant has some, a new
+    constant is created. The control inputs of a removed constant become control inputs of its users
+    (`hoist`).
 
     ```mlir
     %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
@@ -147,13 +146,12 @@ def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
     %n, %c2 = Neg(%a) [%p] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    In bodies with v1 control flow, constants with control inputs stay, because the control inputs
-    determine their frame and branch.
+    In bodies with v1 control flow, constants with control inputs aren't merged, because the control
+    inputs determine their frame and branch.
   }];
   let options = [
     ListOption<"keep", "keep", "std::string", "names of nodes to preserve">,
-    ListOption<"feeds", "feeds", "std::string",
-               "values that runs feed (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">,
     Option<"hoist", "hoist", "bool", "true", "merge constants with control inputs too">
   ];
 }
@@ -162,19 +160,18 @@ def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
   let summary = "add control dependencies between nodes with conflicting side effects";
   let description = [{
     Adds automatic control dependencies. Two nodes conflict if both access one resource (a
-    variable, a table, a queue, or the world: printing, Python, unknown ops) and at least one of
-    them writes it. If no path of edges orders two conflicting nodes, the later one in the graph
-    gets a control input from the earlier one: a read depends on the last write; a write depends
-    on the last write and the reads since. A node that writes, or an assertion, becomes a control
-    result of its function if no result of the function depends on it, so that it runs.
+    variable, a table, a queue, or external state: printing, Python, unknown ops) and at least one
+    of them writes it. If no path of edges orders two conflicting nodes, the later one in the graph
+    gets a control input from the earlier one: a read depends on the last write; a write depends on
+    the last write and the reads since. A write or an assertion that no result of its function
+    depends on becomes a control result of the function, so that it runs.
 
     The accesses of a node are found by following resource handles through the graph and the
-    functions that it calls. `treadle check` reports races by the same analysis.
+    functions that it calls. `treadle check` uses the same analysis to report races.
 
     Functions are ordered; with `graph`, the graph is ordered too. Use `graph` only on a graph
-    that runs as a whole. If the graph also holds initializers of its variables that are meant to
-    run first but are listed after the reads, prune it to the fetches of one run before
-    (tfg-prune).
+    that runs as a whole. If variable initializers are listed after the reads, first prune the graph
+    to the fetches of one run (tfg-prune).
 
     ```mlir
     %read, %c0 = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
@@ -184,9 +181,9 @@ def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
     %c1 = AssignVariableOp(%v, %x) [%c0] name("assign") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
     ```
 
-    Existing edges stay. Bodies with v1 control flow don't change, with a remark: run
-    tfg-v1-to-functional first. The iterations of a While run one after the other as long as its
-    body orders all of its side effects.
+    Existing edges are kept. Bodies with v1 control flow aren't changed, and a remark says so: run
+    tfg-v1-to-functional first. The iterations of a While run one after the other if its body orders
+    all of its side effects.
   }];
   let options = [
     Option<"graph", "graph", "bool", "false", "also order the nodes of the graph">
@@ -212,7 +209,7 @@ def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
     %mul, %c2 = Mul(%add, %two) [%c1] name("mul") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
     ```
 
-    Existing edges stay. An edge that would close a cycle is an error; a soft edge that would
+    Existing edges are kept. An edge that would close a cycle is an error; a soft edge that would
     close one is skipped with a remark.
   }];
   let options = [
@@ -241,11 +238,12 @@ def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp
     %sum, %c2 = CollectiveReduceV2(%grad, %size, %group, %instance) name("sum") {...} : ...
     ```
 
-    Existing edges stay. With `bucket`, all-reduces of one group that are smaller than that many
-    bytes, and that no path connects, are merged into all-reduces of at most that size. A merged
+    Existing edges are kept. `bucket` merges all-reduces of one group that are smaller than that
+    many bytes, and that no path connects, into all-reduces of at most that size. A merged
     all-reduce has the control inputs of all of its parts, and the nodes that return the parts'
-    values keep their names. With `memory`, no collective is scheduled to start while the results
-    of collectives that are in progress or not used yet hold more bytes than that.
+    values keep their names. `memory` limits the bytes that results of collectives hold: while
+    collectives that are in progress, or whose results aren't used yet, hold more, no other
+    collective is scheduled to start.
   }];
   let options = [
     Option<"costs", "costs", "std::string", "\"\"", "file with costs, or a trace">,
@@ -268,7 +266,7 @@ def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp
 def Partition : Pass<"tfg-partition", "::mlir::ModuleOp"> {
   let summary = "extract the partition of one rank";
   let description = [{
-    A node whose device names a task (`/job:worker/task:1`) runs on the rank of that number. Nodes
+    A node whose device names a task (`/job:worker/task:1`) runs on the rank with that number. Nodes
     without a task, constants and placeholders run on all ranks. The pass keeps the nodes that
     `rank` runs. A _Recv replaces each value or control token that comes from another rank, and a
     _Send sends each one that another rank needs. Fetched values are sent to rank 0, where they
@@ -291,7 +289,7 @@ def Partition : Pass<"tfg-partition", "::mlir::ModuleOp"> {
   let options = [
     Option<"rank", "rank", "int64_t", "0", "the rank whose partition to extract">,
     Option<"ranks", "ranks", "int64_t", "1", "number of ranks">,
-    ListOption<"fetches", "fetches", "std::string", "values that runs fetch (x or x:0)">
+    ListOption<"fetches", "fetches", "std::string", "fetched values (x or x:0)">
   ];
 }
 
@@ -309,7 +307,7 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
     - If an iteration begins with reads, the reads after the last write of the previous one get a
       second chain, so that the reads at the beginning depend on the write only.
     - The side effects of the condition depend on the chains too, and its result depends on them.
-    - Conflicting nodes of one iteration that no path orders get the edges that tfg-order adds.
+    - Conflicting nodes of one iteration that no path orders get the edges that tfg-order would add.
     - A side effect that must complete before the loop ends, but that no chain waits for, gets a
       chain that nothing in the loop uses. So do reads, unless the value that they read flows into
       a loop variable that depends on its own previous value.
@@ -328,9 +326,9 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
       return(%r, %w) : ...
     ```
 
-    All other edges stay. If the runtime calls the loop's functions in turn, the loop behaves as
-    before. Its iterations overlap once it is lowered to frames and its functions are inlined
-    (tfg-overlap-loops). A function that other nodes call too is copied first.
+    All other edges are kept. If the runtime calls the loop's functions one after the other, the
+    loop behaves as before. Its iterations overlap once it is lowered to frames and its functions
+    are inlined (tfg-overlap-loops). A function that has other callers is copied first.
 
     A loop doesn't change if `parallel_iterations` is 1, if `_stateful_parallelism` is false, or
     if it contains v1 control flow that tfg-v1-to-functional can't convert; a remark gives the
@@ -338,9 +336,9 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
 
     Frames and WhileRegions with side effects are converted to While nodes first, and back
     afterwards; each chain becomes a variable of the frame or region. Nodes in a frame keep their
-    names, except the nodes that the frame consists of; conditionals in it become If and Case
-    nodes. If nothing orders the iterations of a frame, its nodes are ordered as the graph lists
-    them.
+    names, except the frame's Enter, Merge, Switch, NextIteration and Exit nodes; conditionals in it
+    become If and Case nodes. If nothing orders the iterations of a frame, its nodes are ordered as
+    the graph lists them.
   }];
   let options = [
     Option<"loopOverlap", "loop-overlap", "std::string", "\"auto\"",
@@ -359,11 +357,11 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
   let summary = "lower loops to frames whose iterations overlap";
   let description = [{
     Lowers While loops without side effects, or whose barriers tfg-deps-to-chains replaced, to v1
-    frames as tfg-functional-to-v1 does, and inlines condition and body into the frame, so that
-    each node runs as soon as its own inputs are available. Functions with such a loop are ordered
-    first, as by tfg-order. Nodes that depend on the loop depend on all of its side effects.
+    frames as tfg-functional-to-v1 does, and inlines condition and body into the frame, so that each
+    node runs as soon as its own inputs are available. Functions with such a loop are ordered first,
+    as tfg-order does. Nodes that depend on the loop depend on all of its side effects.
 
-    Without `all`, only loops that gain from it are lowered: those with a blocking node (a queue,
+    Without `all`, only loops that become faster are lowered: those with a blocking node (a queue,
     Python, an unknown op) during which a node of another iteration can run. An inner loop is
     lowered separately.
 
@@ -383,7 +381,7 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
     available.
   }];
   let options = [
-    Option<"all", "all", "bool", "false", "also lower loops that don't gain from it">
+    Option<"all", "all", "bool", "false", "also lower loops that don't become faster">
   ];
   let statistics = [
     Statistic<"numLowered", "lowered", "loops lowered to frames">
@@ -422,7 +420,7 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
     control input from the call get control inputs from all body nodes with side effects and from
     the control results. So do users of the call's results, unless the result depends on the side
     effect anyway: fetching a result alone still runs all side effects. In a body with v1 control
-    flow, the inlined nodes run only if no input of the call is dead, as the call did.
+    flow, the inlined nodes run only if no input of the call is dead, like the call itself.
 
     ```mlir
     %a, %c0 = PartitionedCall(%x) [%init] name("a") {f = #tf_type.func<@f, {}>, ...}
@@ -431,7 +429,7 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
       %n, %c = Neg(%v) name("n") : (tensor<f32>) -> (tensor<f32>)
       return(%n) : tensor<f32>
     }
-    // becomes (the function stays)
+    // becomes (the function is kept)
     %n, %c1 = Neg(%x) [%init] name("a/n") : (tensor<f32>) -> (tensor<f32>)
     %a, %c0 = Identity(%n) name("a") : (tensor<f32>) -> (tensor<f32>)
     ```
@@ -443,8 +441,8 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
 
     It doesn't inline calls of functions that are generic, recursive, marked `_noinline` or
     `_XlaMustCompile`, that contain a resource without a name (a copy would create another
-    resource), or that have side effects behind a Switch or Enter. It keeps the functions
-    (tfg-prune removes them), and doesn't inline the functions of If, While and the like.
+    resource), or that have side effects after a Switch or Enter. It keeps the functions (tfg-prune
+    removes them), and doesn't inline the functions of If, While and similar nodes.
   }];
   let options = [
     ListOption<"noinline", "noinline", "std::string", "functions not to inline">,
@@ -462,12 +460,12 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
 def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
   let summary = "infer shapes";
   let description = [{
-    Refines the types of values with shape functions, with the values of integer constants and of
-    what is computed from them (`[batch, -1]`), and with the types that are already there. Shapes
-    propagate through calls, conditionals and loops, both functional ones and Switch and Merge;
-    dimensions that a loop changes become unknown. Handles of variables and tensor lists carry the
-    shapes of their contents. Arguments of a function get the shape that all of its calls agree
-    on, unless the function may have other callers.
+    Refines the types of values with shape functions, with integer constants and values computed
+    from them (`[batch, -1]`), and with the existing types. Shapes propagate through calls,
+    conditionals and loops, both functional ones and Switch and Merge; dimensions that a loop
+    changes become unknown. Handles of variables and tensor lists carry the shapes of their
+    contents. Arguments of a function get the shape that all of its calls agree on, unless the
+    function may have other callers.
 
     ```mlir
     %s, %c0 = Const name("s") {dtype = i32, value = dense<[2, -1]> : tensor<2xi32>} : () -> (tensor<2xi32>)
@@ -477,11 +475,11 @@ def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
     ```
 
     Pure nodes with small constant inputs are evaluated if a shape depends on them. Results of ops
-    without a shape function keep their types; so do nodes inside regions and generic functions.
-    It doesn't report shapes that contradict each other: `treadle check` and the run do.
+    without a shape function keep their types, and so do results of nodes in regions and generic
+    functions. It doesn't report incompatible shapes: `treadle check` and the run do.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed with any shape (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "fed values, which may have any shape (x or x:0)">,
     Option<"outputShapes", "output-shapes", "bool", "false",
            "also set the attribute _output_shapes, which GraphDefs can express">
   ];
@@ -490,15 +488,15 @@ def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
 def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> {
   let summary = "hoist loop-invariant nodes";
   let description = [{
-    While loops: a pure node that depends only on invariant loop variables moves before the loop,
-    and its result becomes another loop variable. Any pure node of the condition may move, since
-    the condition runs at least once. Of the body only nodes that can't fail move, since it may
-    never run: the op must be in a table of total ops, and the shapes of binary ops must be known
-    to be compatible (tfg-shape-inference infers them). Functions with other callers don't change.
+    In a While loop, a pure node that depends only on invariant loop variables moves before the
+    loop, and its result becomes another loop variable. Any pure node of the condition may move,
+    since the condition runs at least once. A node of the body moves only if it can't fail, since
+    the body may never run: the op must be total, and the shapes of binary ops must be known to be
+    compatible (tfg-shape-inference infers them). Functions with other callers aren't changed.
 
-    Frames: a pure node whose inputs are all constant Enter nodes moves before them, and an Enter
-    of its result takes its place and its name. It may be a node that can fail, because it ran in
-    the first iteration too.
+    In a frame, a pure node whose inputs are all constant Enter nodes moves before them, and an
+    Enter of its result replaces it and has its name. Nodes that can fail move too, because they ran
+    in the first iteration anyway.
 
     ```mlir
     %a, %c0 = Enter(%x) name("a") {T = f32, frame_name = "f", is_constant = true, parallel_iterations = 10 : i64} : (tensor<f32>) -> (tensor<f32>)
@@ -509,7 +507,7 @@ def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> 
     ```
 
     It doesn't hoist reads of variables, nodes with control inputs, or constants on their own.
-    tfg-prune removes what is unused in the functions afterwards.
+    tfg-prune removes unused nodes of the functions afterwards.
   }];
   let options = [
     Option<"frames", "frames", "bool", "true", "also hoist from frames of v1 control flow">
@@ -521,11 +519,11 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
   let description = [{
     Fuses a matrix product or a convolution with its epilogue: a bias, batch norm or factor per
     channel, then an addition, then an activation (Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid, and
-    gelu spelled out, exact or with tanh). The result is _FusedMatMul, _FusedConv2D or
-    _FusedDepthwiseConv2dNative with TensorFlow's attributes. An Einsum that is a product of rows
-    and a matrix is fused as well. Constant offsets are combined into one bias; a constant factor
-    is multiplied into a constant filter. Layer normalization, in any spelling, becomes
-    _MklLayerNorm; FusedBatchNormV3 followed by Relu becomes _FusedBatchNormEx.
+    decomposed gelu, exact or with tanh). The result is _FusedMatMul, _FusedConv2D or
+    _FusedDepthwiseConv2dNative with TensorFlow's attributes. An Einsum that multiplies rows by a
+    matrix is fused as well. Constant offsets are combined into one bias; a constant factor is
+    multiplied into a constant filter. Decomposed layer normalization becomes _MklLayerNorm;
+    FusedBatchNormV3 followed by Relu becomes _FusedBatchNormEx.
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<?x4xf32>, tensor<4x8xf32>) -> (tensor<?x8xf32>)
@@ -537,16 +535,16 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
     ```
 
     It creates only ops that TensorFlow 2.21 can run as well, some of them with oneDNN only
-    (`onednn`). It fuses only float32 nodes on one device, and only if nothing else uses the
-    values in between. The fused node has the control inputs of all of its parts. The parts stay
-    in the graph under their names; tfg-prune removes them. Shapes come from the types
+    (`onednn`). It fuses only float32 nodes on one device, and only if the intermediate values have
+    no other users. The fused node has the control inputs of all fused nodes. The original nodes are
+    kept under their names; tfg-prune removes them. Shapes come from the types
     (tfg-shape-inference), and constants must be Const nodes (tfg-constant-folding). Results may
     differ in the last bits. It doesn't fuse gradients or batched matrix products.
   }];
   let options = [
     ListOption<"keep", "keep", "std::string",
                "names of fetched nodes, which aren't fused into others">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">,
     Option<"contractions", "contractions", "bool", "true",
            "fuse matrix products and convolutions with their epilogues">,
     Option<"layerNorm", "layer-norm", "bool", "true", "fuse layer normalizations">,
@@ -561,10 +559,10 @@ def ChannelsLast : Pass<"tfg-channels-last", "::mlir::ModuleOp"> {
   let summary = "convert NCHW to NHWC";
   let description = [{
     Converts convolutions, pools, batch norms and their gradients from `data_format = "NCHW"` (or
-    `"NCDHW"`) to the channels-last layout that the runtime's kernels compute in. The ops between
+    `"NCDHW"`) to the channels-last layout that the runtime's kernels use. The ops between
     them are converted as well: elementwise ops, reductions, concatenations, pads, slices, splits.
-    So a Transpose is needed only where an image enters, where it leaves, and before an op that
-    depends on the order of dimensions (a Reshape). Existing Transpose nodes are reused or
+    So a Transpose remains only at the inputs and outputs of the converted nodes, and before an op
+    that depends on the order of dimensions (a Reshape). Existing Transpose nodes are reused or
     cancelled.
 
     ```mlir
@@ -583,14 +581,13 @@ def ChannelsLast : Pass<"tfg-channels-last", "::mlir::ModuleOp"> {
     and on the functions that they call, except in tier `interpret`.
   }];
   let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or fetch, whose values stay the "
-                            "same">];
+                            "graph nodes that may be fed or fetched; their values are preserved">];
 }
 
 def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
-  let summary = "fuse nodes that one kernel of the runtime computes";
+  let summary = "fuse nodes into ops with fused kernels";
   let description = [{
-    Fuses, if nothing else uses the values in between:
+    Fuses these patterns if their intermediate values have no other users:
 
     - a convolution or matrix product with its epilogue: a bias or batch norm for inference,
       products and sums, an activation;
@@ -600,13 +597,12 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
     - the gates of an LSTM into `_FusedLstmGates`;
     - attention, a softmax with the products before and after it, into `_Attention`, whose heads
       may be the third dimension of an Einsum;
-    - activations that are spelled out (gelu, swish and others) and layer normalizations into one
-      op each, and batch norms for inference with their activation if no convolution takes them
-      in.
+    - decomposed activations (gelu, swish and others) and layer normalizations into one op each, and
+      batch norms for inference with their activation if they aren't fused into a convolution.
 
-    If all users of an image are 1x1 convolutions with strides, the convolution that produces it
-    computes only the positions that they read (`sampling`). The fused node has the name of the
-    product, reports its errors, and has the control inputs of all of its parts.
+    If all users of a convolution's result are strided 1x1 convolutions, the convolution computes
+    only the positions that they read (`sampling`). The fused node has the name of the convolution
+    or product, reports its errors, and has the control inputs of all fused nodes.
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
@@ -617,12 +613,13 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
         : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
     ```
 
-    It doesn't need shapes and doesn't fold constants. It knows more patterns than TensorFlow,
-    which can't run the result: use tfg-remap for TensorFlow. Sessions run it on the nodes of each
-    request and on the functions that they call, except in tier `interpret`.
+    It doesn't need shapes and doesn't fold constants. It matches more patterns than TensorFlow's
+    remapper, and TensorFlow can't run the fused ops: use tfg-remap for TensorFlow. Sessions run it
+    on the nodes of each request and on the functions that they call, except in tier `interpret`.
   }];
-  let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or fetch">];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "graph nodes that may be fed or fetched">
+  ];
 }
 
 def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
@@ -630,9 +627,9 @@ def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
   let description = [{
     Converts frames in the form that TensorFlow generates (LoopCond; Enter, Merge, Switch,
     NextIteration and Exit for each loop variable) to WhileRegion ops, innermost frames first. The
-    nodes that LoopCond needs become the first region, the nodes that the NextIterations need the
-    second. Each node runs as often as in the frame. A frame in which part of an iteration could
-    be dead isn't converted.
+    first region contains the nodes that LoopCond depends on, the second those that the
+    NextIterations depend on. Each node runs as often as in the frame. A frame isn't converted if
+    nodes in it can be dead while others of the same iteration run.
 
     ```mlir
     %e, %c0 = Enter(%x) name("e") {frame_name = "loop", ...} : (tensor<i32>) -> (tensor<i32>)
@@ -655,13 +652,15 @@ def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
     } {parallel_iterations = 10 : i64} : (tensor<i32>) -> tensor<i32>
     ```
 
-    Conditionals stay Switch and Merge. A loop isn't converted, and a remark gives the reason, if
-    a node outside uses a value inside it, if it uses references to variables, or if one of its
-    nodes may block. Unlike tfg-v1-to-functional, it creates no functions. Sessions run it on the
-    nodes of each request and on the functions that they call, unless `loop_overlap` is `on`.
+    Switch and Merge nodes of conditionals aren't converted. A loop isn't converted, and a remark
+    gives the reason, if a node outside uses a value inside it, if it uses references to variables,
+    or if one of its nodes may block. Unlike tfg-v1-to-functional, it creates no functions. Sessions
+    run it on the nodes of each request and on the functions that they call, unless `loop_overlap`
+    is `on`.
   }];
-  let options = [ListOption<"keep", "keep", "std::string",
-                            "nodes of the graph that runs feed or fetch">];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "graph nodes that may be fed or fetched">
+  ];
   let statistics = [Statistic<"numLoops", "loops", "loops converted">];
 }
 
@@ -671,7 +670,7 @@ def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
     FakeQuant and QuantizeAndDequantize ops become an Identity of their input; a Dequantize of a
     QuantizeV2 becomes an Identity of the QuantizeV2's input. Values change: they are no longer
     rounded and no longer clipped to the range. Dependencies on the inputs for the range are
-    dropped; other control inputs stay.
+    dropped; other control inputs are kept.
 
     ```mlir
     %f, %c = FakeQuantWithMinMaxVars(%x, %min, %max) [%init] name("f") {num_bits = 8 : i64, ...}
@@ -681,10 +680,10 @@ def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
     ```
 
     It doesn't change ops that compute with quantized values (QuantizedConv2D and others),
-    quantized inputs of the graph, and gradients. tfg-prune removes what is unused afterwards.
+    quantized inputs of the graph, and gradients. tfg-prune removes unused nodes afterwards.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">
   ];
 }
 
@@ -697,9 +696,9 @@ def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
 
     Nodes with `_class = ["loc:@x"]` are colocated with node x; a variable or other resource is
     colocated with all nodes that use its handle. A colocation group gets the device of its first
-    node that has one, else the device of its first node that matches a rule. It is an error if
-    nodes of a group have devices of different types, jobs or tasks; different devices of one type
-    (`/CPU:0`, `/CPU:1`) are allowed, as in TensorFlow.
+    node that has one; if none has one, it gets the device of the first node that matches a rule. It
+    is an error if nodes of a group have devices of different types, jobs or tasks; different
+    devices of one type (`/CPU:0`, `/CPU:1`) are allowed, as in TensorFlow.
 
     ```mlir
     // rules="MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0"
@@ -711,8 +710,8 @@ def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
     ```
 
     It doesn't check which kernels a device has, doesn't use costs, and doesn't partition the
-    graph (tfg-partition does). Calls are placed by their own rules: they aren't colocated with
-    the handles that they take.
+    graph (tfg-partition does). The rules apply to calls too, but calls aren't colocated with the
+    handles that they take.
   }];
   let options = [
     Option<"rules", "rules", "std::string", "", "PATTERN=DEVICE;name:PATTERN=DEVICE;...">,
@@ -727,16 +726,16 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   let summary = "fold constants and remove no-ops";
   let description = [{
     A pure node with only constant inputs is evaluated with the runtime's kernel. It becomes a
-    Const of the same name and device, with the control inputs of the node and of its inputs. A
-    node with several results stays for its name, and its users use constants. A node whose
-    evaluation fails stays, so that the run reports the error.
+    Const of the same name and device, with the control inputs of the node and of its inputs. A node
+    with several results is kept because of its name, but constants replace its uses. A node whose
+    evaluation fails is kept, so that the run reports the error.
 
-    Ops with a neutral or an absorbing operand, ops that undo or repeat each other, shapes that
-    are known from types, and ops that move no data become an Identity or a Const of the same
-    name, if the result is bitwise equal (`x + 0.0` isn't folded, because of `-0.0`). Users of an
-    Identity use its input directly, and NoOps with few edges are bypassed. Redundant control
-    edges are removed: those that a data edge of the same node implies, and those from a constant
-    without control inputs.
+    Algebraic identities (ops with a neutral or absorbing operand, inverse or idempotent pairs),
+    shape ops whose result is known from types, and ops that move no data become an Identity or a
+    Const with the same name, if the result is bitwise equal (`x + 0.0` isn't folded, because of
+    `-0.0`). Users of an Identity use its input directly, and NoOps with few edges are bypassed.
+    Redundant control edges are removed: those that a data edge of the same node implies, and those
+    from a constant without control inputs.
 
     ```mlir
     %c, %c0 = Const name("c") {dtype = i32, value = dense<2> : tensor<i32>} : () -> (tensor<i32>)
@@ -745,14 +744,13 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
     %d, %c1 = Const [%x.ctl] name("d") {dtype = i32, value = dense<4> : tensor<i32>} : () -> (tensor<i32>)
     ```
 
-    Nodes keep their names, so that every node can still be fetched; tfg-prune removes what is
-    unused. List values that runs feed in `feeds`, except those of placeholders. Shapes come from
-    types (tfg-shape-inference). It doesn't fold nodes with side effects, v1 control flow and
-    nodes that depend on it, calls, and handles, and it doesn't resolve conditionals with a
-    constant predicate.
+    Nodes keep their names, so that every node can still be fetched; tfg-prune removes unused nodes.
+    List fed values in `feeds`, except those of placeholders. Shapes come from types
+    (tfg-shape-inference). It doesn't fold nodes with side effects, calls, handles, or v1 control
+    flow and the nodes that depend on it. It doesn't resolve conditionals with a constant predicate.
   }];
   let options = [
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">,
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">,
     Option<"maxBytes", "max-bytes", "int64_t", "102400",
            "maximum bytes of a folded result, unless the inputs are larger">,
     Option<"evaluate", "evaluate", "bool", "true", "evaluate nodes with constant inputs">,
@@ -766,17 +764,17 @@ def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
   let description = [{
     Converts loops first, innermost first, then conditionals in the same order.
 
-    A loop is a frame with one LoopCond. The nodes that LoopCond needs become the condition
-    function, the nodes that the NextIterations need the body function. Values of constant Enter
-    nodes become loop-invariant variables. The While has the same `parallel_iterations`, and the
-    name of the frame in `_frame_name`.
+    A loop is a frame with one LoopCond. The nodes that LoopCond depends on become the condition
+    function; the nodes that the NextIterations depend on become the body function. Values of
+    constant Enter nodes become loop-invariant variables. The While has the same
+    `parallel_iterations`; its `_frame_name` is the name of the frame.
 
     A conditional is the set of Switch nodes with one predicate on one device, and the Merge nodes
     with an input from each branch. It becomes an If, or a Case with as many branches as the
     Switch has outputs. If a branch depends on a result of the same conditional through a path
-    outside of it, as in gradients, there is one If for each step, and values that a later step
-    needs are results of the earlier one. In a graph, nodes of a branch that reach no Merge are
-    removed: only a fetch could have needed them.
+    outside of it, as in gradients, the conditional is split into several Ifs, and values that a
+    later If needs are results of the earlier ones. In a graph, nodes of a branch that reach no
+    Merge are removed: only a fetch could use them.
 
     ```mlir
     %s:2, %c0 = Switch(%x, %p) name("cond/Switch") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
@@ -792,13 +790,12 @@ def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
     provided that its frame or branches still contain nothing but the calls of these functions.
 
     In a graph, results of outermost loops and conditionals keep their names: an Identity replaces
-    the Exit or Merge. Nodes that `keep` lists stay, and so do the loops and conditionals that
-    contain them. Control flow that it can't convert (references to variables, frames with other
-    ways in or out than Enter and Exit, a Switch without a Merge) stays, and a remark gives the
-    reason.
+    the Exit or Merge. Loops and conditionals that contain a node that `keep` lists aren't
+    converted. Neither is unsupported control flow (references to variables, frames that values
+    enter or leave without Enter or Exit, a Switch without a Merge); a remark gives the reason.
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "names of nodes that must stay in their body">
+    ListOption<"keep", "keep", "std::string", "names of nodes that aren't moved into functions">
   ];
   let statistics = [
     Statistic<"numLoops", "loops", "loops found">,
@@ -832,10 +829,10 @@ def TfgToTfExecutor : Pass<"tfg-to-tf-executor", "::mlir::ModuleOp"> {
     }
     ```
 
-    tf-executor-to-tfg restores the same graph: attributes that TensorFlow ignores keep what
-    tf_executor can't express (the order of nodes if it isn't topological, omitted attributes,
-    fields of functions). Generic functions don't change. It fails on nodes with regions, cycles
-    without a NextIteration, and a function named `main`.
+    tf-executor-to-tfg restores the same graph: properties that tf_executor can't express (the order
+    of nodes if it isn't topological, omitted attributes, fields of functions) are stored in
+    attributes that TensorFlow ignores. Generic functions aren't converted. It fails on nodes with
+    regions, cycles without a NextIteration, and a function named `main`.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::treadle::tf_executor::TfExecutorDialect"];
@@ -845,10 +842,11 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
   let summary = "convert from the tf_executor dialect";
   let description = [{
     `@main` becomes the graph, with a Placeholder for each argument; other functions become
-    functions. An island with one operation becomes a node. An island with several becomes one
-    node each, with control edges between those with side effects. If a value that the island uses
-    may be dead, an IdentityN of all of them keeps the other nodes from running. A function
-    without a tf_executor.graph is converted as one island. Attributes that types imply are added.
+    functions. Each operation of an island becomes a node, with control edges between nodes with
+    side effects. If a value that an island of several operations uses may be dead, its nodes use
+    the results of an IdentityN of all such values, so that either all of them run or none does. A
+    function without a tf_executor.graph is converted as one island. Attributes that types imply are
+    added.
 
     ```mlir
     func.func @main() {
@@ -870,10 +868,10 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
     }
     ```
 
-    An Enter becomes constant if the predicate of its loop can't be computed in later iterations
-    without it. Regions of tf operations (`tf.IfRegion` and others) become functions. It fails on
-    functions with several blocks, on other operations with regions, and on a tf_executor.graph next
-    to other operations.
+    An Enter becomes constant if the predicate of its loop depends on it in later iterations too.
+    Regions of tf operations (`tf.IfRegion` and others) become functions. It fails on functions with
+    several blocks, on other operations with regions, and on a tf_executor.graph next to other
+    operations.
   }];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
@@ -881,11 +879,11 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
 def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
   let summary = "lower While, For, If and Case to v1 control flow";
   let description = [{
-    Calls of the functions take the places that nodes have in v1 control flow: the condition
-    between Merge and LoopCond, the body between Switch and NextIteration, a branch between Switch
-    and Merge. tfg-inline inlines them. A loop or conditional starts when all inputs and control
-    inputs of the node are available, and nodes with a control input from it depend on all of its
-    results. Handles that a body returns unchanged enter through constant Enter nodes.
+    Each function becomes a call node: the condition is called between Merge and LoopCond, the body
+    between Switch and NextIteration, and a branch between Switch and Merge. tfg-inline inlines
+    these calls. A loop or conditional starts when all inputs and control inputs of the node are
+    available, and nodes with a control input from it depend on all of its results. Handles that a
+    body returns unchanged become constant Enter nodes.
 
     ```mlir
     %y, %c = StatelessIf(%p, %x) name("if") {then_branch = #tf_type.func<@t, {}>, ...}
@@ -898,7 +896,8 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     %y, %c = IdentityN(%m#0) name("if") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    A For becomes a loop with a 64-bit index, and an Assert that the range is finite.
+    A For is lowered to a loop with a 64-bit index and to an Assert that checks that the range is
+    finite.
 
     A node whose attribute `_lower_using_switch_merge` is true is lowered with TensorFlow's weaker
     dependencies: users of a result depend on that result only, and a side effect in a branch or
@@ -914,7 +913,8 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"dissolving", "dissolving", "bool", "false",
-           "lower only nodes with `_lower_using_switch_merge`, in the graph and in their functions">
+           "lower only nodes with `_lower_using_switch_merge`, in the graph and in the "
+           "functions that these nodes call">
   ];
 }
 
@@ -940,10 +940,10 @@ def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
        then_region_attrs = #tfg.region_attrs<{sym_name = "neg"} [] [{tfg.name = "y"} ]>} : (tensor<i1>) -> tensor<f32>
     ```
 
-    The functions stay; tfg-prune removes those without references. tfg-region-to-functional
-    restores the same graph and uses these functions again. An op doesn't change if one of its
-    functions is missing, generic, recursive, compiled separately by XLA, has a gradient, or
-    matches the op's types only at run time.
+    The functions are kept; tfg-prune removes those without references. tfg-region-to-functional
+    restores the same graph and reuses these functions. An op isn't converted if one of its
+    functions is missing, generic, recursive, compiled separately by XLA, has a gradient, or matches
+    the op's types only at run time.
   }];
   let options = [
     Option<"maxNodes", "max-nodes", "uint64_t", "200000",
@@ -959,11 +959,11 @@ def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
 def RegionToFunctional : Pass<"tfg-region-to-functional", "::mlir::ModuleOp"> {
   let summary = "outline regions of conditionals and loops into functions";
   let description = [{
-    The inverse of tfg-functional-to-region. Values that a branch uses become arguments. Values
-    that the regions of a loop use become loop-invariant variables after the others, with results
-    that have no uses. Control tokens from outside become control inputs of the op. If the
-    function that `#tfg.region_attrs` names still has the same body as the region, it is used
-    again; otherwise a new function is created.
+    The inverse of tfg-functional-to-region. Values that a branch uses become arguments. Values from
+    outside that the regions of a loop use become additional loop-invariant variables, whose results
+    have no uses. Control tokens from outside become control inputs of the op. If the function that
+    `#tfg.region_attrs` names still has the same body as the region, it is reused; otherwise a new
+    function is created.
 
     ```mlir
     %If, %ctl = IfRegion %p then {
@@ -983,7 +983,7 @@ def RegionToFunctional : Pass<"tfg-region-to-functional", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numConverted", "converted", "ops converted">,
-    Statistic<"numReused", "reused", "functions used again">
+    Statistic<"numReused", "reused", "functions reused">
   ];
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
@@ -992,8 +992,8 @@ def ControlFlowSink : Pass<"tfg-cf-sink", "::mlir::ModuleOp"> {
   let summary = "sink nodes into the branch that uses them";
   let description = [{
     A node without side effects whose results and control token are used in one branch of one
-    conditional, and nowhere else, moves into that branch; so do nodes that then have uses only
-    there. The conditional keeps all of its dependencies.
+    conditional, and nowhere else, moves into that branch. This repeats for nodes whose only uses
+    are then in the branch. The conditional keeps all of its dependencies.
 
     ```mlir
     %Neg, %ctl = Neg(%x) [%init] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
@@ -1011,14 +1011,14 @@ def ControlFlowSink : Pass<"tfg-cf-sink", "::mlir::ModuleOp"> {
     } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
     ```
 
-    Nodes of the graph itself stay, because a run may fetch them, unless `graph` is set. It moves
-    no node into a loop and copies no node into several branches. tfg-cf-sink-functional does the
-    same for If and Case nodes that call functions.
+    Nodes of the top-level graph aren't sunk unless `graph` is set, because a run may fetch them.
+    The pass doesn't sink nodes into loops, and doesn't duplicate nodes. tfg-cf-sink-functional does
+    the same for If and Case nodes that call functions.
   }];
   let options = [
     Option<"graph", "graph", "bool", "false", "also sink nodes of the graph">,
     ListOption<"keep", "keep", "std::string", "names of nodes of the graph to preserve">,
-    ListOption<"feeds", "feeds", "std::string", "values that runs feed (x or x:0)">
+    ListOption<"feeds", "feeds", "std::string", "fed values (x or x:0)">
   ];
   let statistics = [Statistic<"numSunk", "sunk", "nodes sunk">];
 }
@@ -1093,9 +1093,9 @@ def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
   let description = [{
     jax2tf, and Keras on JAX, store a serialized StableHLO module in an attribute of a node. The
     module is imported as a function, as from a file, and a call of it replaces the node; nodes
-    with the same module share the function. Arguments that the caller of such a module provides
-    are removed: the platform index, dimension sizes, tokens. Only nodes that the graph reaches,
-    through calls or otherwise, are expanded.
+    with the same module share the function. Arguments that XlaCallModule provides itself (platform
+    index, dimension sizes, tokens) are removed. Only nodes in the graph and in functions reachable
+    from it are expanded.
 
     ```mlir
     %y, %c = XlaCallModule(%x) name("y") {module = "...", Sout = [...], version = 10} : (tensor<3xf32>) -> (tensor<3xf32>)
@@ -1103,8 +1103,8 @@ def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
     %y, %c = PartitionedCall(%x) name("y") {f = #tf_type.func<@main, {}>} : (tensor<3xf32>) -> (tensor<3xf32>)
     ```
 
-    If a module can't be imported, the node stays with the error in `tfg.problem`, and running the
-    node reports that error.
+    If a module can't be imported, the node is kept, the attribute `tfg.problem` holds the error,
+    and running the node reports it.
   }];
 }
 
@@ -1132,7 +1132,8 @@ def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {
     }
     ```
 
-    It keeps all nodes, fed ones too; tfg-prune and tfg-prune-arguments remove what is unused.
+    It keeps all nodes, including fed ones; tfg-prune and tfg-prune-arguments remove the unused
+    ones.
   }];
   let options = [
     Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "name of the function">,
@@ -1147,7 +1148,7 @@ def LowerFuncToGraph : Pass<"tfg-lower-func-to-graph", "::mlir::ModuleOp"> {
   let description = [{
     The inverse of tfg-lift-graph-to-func: uses of an argument become uses of the value that it
     replaced. Arguments that record no such value, or whose node was removed, become placeholders
-    with their names, and results become Identity nodes with theirs.
+    with their names, and results become Identity nodes with the names of the results.
 
     ```mlir
     tfg.func @f(%a: tensor<f32> {tfg.name = "a"}) -> (tensor<f32> {tfg.name = "b"}) {
@@ -1185,8 +1186,8 @@ def SelectImplementations : Pass<"tfg-select-implementations", "::mlir::ModuleOp
         f = #tf_type.func<@lstm_cpu, {}>} : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    It doesn't change functions that compute gradients, or values for gradients: those must be
-    chosen in pairs. Sessions run the pass if a call would change.
+    It doesn't change functions that compute gradients or values for gradients, because the forward
+    and the gradient implementation must match. Sessions run the pass if a call would change.
   }];
 }
 
@@ -1210,7 +1211,7 @@ def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
   let description = [{
     Moves the shapes in `_output_shapes` of nodes and arguments and in `_input_shapes` of
     functions, and the handle data of arguments, into the types of values. Properties that types
-    can't express stay attributes; tfg-prepare-attrs-export adds the other attributes again.
+    can't express remain attributes; tfg-prepare-attrs-export adds the other attributes again.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _output_shapes = [#tf_type.shape<2x?>]} : (tensor<*xf32>) -> (tensor<*xf32>)
@@ -1226,7 +1227,7 @@ def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
 def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
   let summary = "move type information from types into attributes";
   let description = [{
-    The inverse of tfg-consolidate-attrs; it includes types that passes have refined in between.
+    The inverse of tfg-consolidate-attrs. The attributes include refinements of types since then.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)
@@ -1243,12 +1244,12 @@ def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
 def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
   let summary = "outline clusters of compilable ops into functions";
   let description = [{
-    A cluster is a set of connected nodes with a loop among them that are pure, access only
-    variables, or are checks. It becomes a function and a call that is marked `_cluster`. Side
-    effects outside of loops aren't included, and functions that cluster nodes call stay. Clusters
-    are chosen so that no path leads from one of the nodes out of the cluster and back in (the
-    call has the dependencies of its nodes), and no node newly depends on a blocking op or becomes
-    dead with a Switch. Constants are copied into the function.
+    A cluster is a set of connected nodes that contains a loop; its nodes are pure, access only
+    variables, or are assertions. It becomes a function and a call that is marked `_cluster`. Nodes
+    with side effects outside of loops aren't included, and functions that cluster nodes call aren't
+    inlined. Clusters are chosen so that no path leads from one of the nodes out of the cluster and
+    back in (the call has the dependencies of its nodes), and no node newly depends on a blocking op
+    or becomes dead with a Switch. Constants are copied into the function.
 
     A second scan outlines clusters without loops: five or more connected elementwise nodes that
     compile to machine code. Nodes that a kernel fuses with the matrix product or convolution
@@ -1265,7 +1266,7 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     v1 control flow (run tfg-v1-to-functional first).
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "nodes of the graph that must stay in the graph">,
+    ListOption<"keep", "keep", "std::string", "nodes of the graph that aren't outlined">,
     ListOption<"fetches", "fetches", "std::string",
                "nodes of the graph whose results must keep their names">
   ];

@@ -13,9 +13,9 @@ namespace {
 /// The requests that a pipeline optimizes for. Without fetches and targets, later runs may fetch
 /// any node of the graph, and no node is removed.
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
-  ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs fetch")};
+  ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("fetched values")};
   ListOption<std::string> targets{*this, "targets", llvm::cl::desc("target nodes of runs")};
-  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs feed")};
+  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("fed values")};
   ListOption<std::string> keep{*this, "keep",
                                llvm::cl::desc("nodes to preserve, which runs may feed or fetch")};
   Option<bool> keepEffects{*this, "keep-effects", llvm::cl::init(false),

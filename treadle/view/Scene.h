@@ -1,5 +1,5 @@
-// The data of the page of `treadle view`, as bytes that the page reads in place: columns of numbers,
-// and a JSON header for small data.
+// The data of the page of `treadle view`, as bytes that the page reads in place: columns of
+// numbers, and a JSON header for small data.
 //
 // Little-endian. "TRDLVIEW", version (u32: 1), size of the header in bytes (u32), the header
 // (UTF-8), zero bytes up to a multiple of 8, then the columns, each beginning at a multiple of 8.
@@ -29,9 +29,9 @@
 //   nodeFrame     i32: the loop that the node is drawn in (its Enters and Exits too), or -1
 //   nodeCluster   i32, or -1
 //   nodeWhy       u32, string: why it isn't compiled
-//   outBegin      u32, one more than there are nodes: the begin of a node's outputs in `outType`
+//   outBegin      u32, one more than there are nodes: the start of a node's outputs in `outType`
 //   outType       u32, string: `float32[?,16]`
-//   inBegin       u32, one more than there are nodes: the begin of the edges into a node, data by
+//   inBegin       u32, one more than there are nodes: the start of the edges into a node, data by
 //                 port, then control
 //   edgeFrom      u32, node;   edgePort   i32: the output that it leaves from, -1: control
 //   edgeKind      u8, EdgeKind

@@ -150,7 +150,7 @@ TEST(View, ConstantsThatAreNotWhatTheySayAreShown) {
   std::string hash =
       node("h", "StringToHashBucketFast", {"c"}, " attr { key: 'num_buckets' value { i: 8 } }");
   EXPECT_EQ(sceneOf(number + hash).texts("nodeName"), (Texts{"c", "h"}));
-  // A byte that is no valid boolean.
+  // A byte that isn't a valid boolean.
   view::SceneReader scene = sceneOf(
       "node { name: 'b' op: 'Const'" + typed("dtype", "DT_BOOL") +
       " attr { key: 'value' value { tensor { dtype: DT_BOOL tensor_shape { dim { size: 20 } } "

@@ -66,8 +66,7 @@ public:
 
   std::vector<std::string> check() {
     if (int since = def.deprecatedSince(); since && producer >= since)
-      add("the op was removed in graph version ", since, ", and the graph is of version ",
-          producer);
+      add("the op was removed in graph version ", since, ", and the graph has version ", producer);
     for (const AttrDef &attr : def.attrs())
       checkAttr(attr);
     for (NamedAttribute attr : node.attrs())

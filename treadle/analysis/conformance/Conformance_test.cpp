@@ -72,7 +72,7 @@ TEST_F(ConformanceTest, InputsAndOutputsAreThoseOfTheOp) {
 TEST_F(ConformanceTest, OpsThatWereRemovedAreRefused) {
   EXPECT_EQ(findings(unary("BatchMatrixDiagPart", "T = f32")),
             unknown +
-                "; y: the op was removed in graph version 14, and the graph is of version 1482");
+                "; y: the op was removed in graph version 14, and the graph has version 1482");
 }
 
 } // namespace

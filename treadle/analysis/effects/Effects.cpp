@@ -448,8 +448,8 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
       {intern(std::move(resource), key), known.reached.part, known.reached.kind == Access::Write});
 }
 
-/// Adds the effects that the node's attribute states. The node may do anything to the resources of
-/// its operands.
+/// Adds the effects that the node's attribute declares. The node may do anything to the resources
+/// of its operands.
 void EffectAnalysis::addStated(Node node, OpTraitsAttr stated, EffectSet &out) {
   addHandleEffects(node, {Access::Write, ResourceEnd::Whole}, out);
   if (stated.getTouchesWorld().getValue())
@@ -467,7 +467,7 @@ void EffectAnalysis::addStated(Node node, OpTraitsAttr stated, EffectSet &out) {
 
 EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   EffectSet out;
-  if (OpTraitsAttr stated = statedTraits(node); stated && statesEffects(node.opType())) {
+  if (OpTraitsAttr stated = statedTraits(node); stated && mayDeclareEffects(node.opType())) {
     addStated(node, stated, out);
     return out;
   }

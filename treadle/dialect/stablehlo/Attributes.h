@@ -1,4 +1,4 @@
-// Attributes of StableHLO in all spellings that texts and files have used.
+// Reads StableHLO attributes in every syntax that current and earlier text and bytecode use.
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"

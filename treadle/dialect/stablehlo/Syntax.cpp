@@ -469,7 +469,7 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   if (opName.empty())
     return failure(parser.parseKeyword("reducer") || parseReducer(parser, state, numInputs));
   if (!isa<TensorType>(type.getInput(0)))
-    return parser.emitError(loc) << "found an operand of " << type.getInput(0)
+    return parser.emitError(loc) << "found an operand of type " << type.getInput(0)
                                  << ", expected a tensor";
   addAppliedOp(*state.addRegion(), opName, type.getInput(0), state.location,
                state.name.getDialectNamespace());

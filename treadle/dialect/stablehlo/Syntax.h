@@ -16,8 +16,8 @@ mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser);
 /// Parses a token as `none`, and a future as the tuple of its results.
 mlir::Type parseType(mlir::DialectAsmParser &parser, llvm::StringRef dialect);
 
-/// Parses a value of the pretty forms: `[0, 1]`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`, `{stride =
-/// [1, 1]}`, `<offset_dims = [0]>`, a keyword, or any attribute.
+/// Parses a value in the pretty-printed syntax: `[0, 1]`, `[1] x [0]`, `[b, f]x[i, o]->[b, f]`,
+/// `{stride = [1, 1]}`, `<offset_dims = [0]>`, a keyword, or any attribute.
 mlir::FailureOr<mlir::Attribute> parseValue(mlir::AsmParser &parser);
 
 /// Parses `key = value, ...`; the caller parses the closing delimiter.

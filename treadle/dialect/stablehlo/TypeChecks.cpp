@@ -92,7 +92,8 @@ LogicalResult stablehlo::expectShape(Operation *op, Value result, ArrayRef<int64
 LogicalResult stablehlo::expectElement(Operation *op, Value value, Type expected) {
   if (haveSameElement(value.getType(), expected))
     return success();
-  return op->emitOpError(isa<OpResult>(value) ? "its result is of " : "an operand is of ")
+  return op->emitOpError(isa<OpResult>(value) ? "its result has element type "
+                                              : "an operand has element type ")
          << elementOf(value) << ", expected " << expected;
 }
 

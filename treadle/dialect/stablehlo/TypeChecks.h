@@ -37,7 +37,7 @@ bool fits(ArrayRef<int64_t> a, ArrayRef<int64_t> b);
 bool haveSameShape(Type a, Type b);
 /// Quantized elements match their expressed type.
 bool haveSameElement(Type a, Type b);
-/// Whether two lists of types are equal except for unknown sizes.
+/// Whether two lists of types are equal except for dynamic dimensions.
 bool typesMatch(mlir::TypeRange a, mlir::TypeRange b);
 
 /// Returns the numbers of a constant; nullopt if the value isn't constant, or has more elements
@@ -66,7 +66,7 @@ LogicalResult expectTypes(Operation *op, StringRef what, mlir::TypeRange found,
 
 // --- windows -----------------------------------------------------------------------------------
 
-/// The window attributes of an op, by dimension; lists that aren't stated are empty.
+/// The window attributes of an op, by dimension; missing lists are empty.
 struct WindowAttributes {
   SmallVector<int64_t> sizes = {}, strides = {}, padding = {}, baseDilations = {}, dilations = {};
 };

@@ -33,7 +33,7 @@ static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole
     return op->emitOpError("replica_groups must be integers or axes of a mesh");
   if (auto elements = dyn_cast<DenseIntElementsAttr>(groups);
       elements && elements.getType().getRank() != 2)
-    return op->emitOpError("replica_groups is of type ")
+    return op->emitOpError("replica_groups has type ")
            << elements.getType() << ", expected a matrix";
   SmallVector<int64_t> devices = numbers(groups);
   if (maybeUneven)
@@ -224,7 +224,7 @@ static LogicalResult expectChannel(Operation *op, DictionaryAttr channel, bool i
   int64_t expected = isOfHost ? typeOfHost : 1;
   if (type.empty() || type.front() == expected)
     return success();
-  return op->emitOpError("its channel is of type ")
+  return op->emitOpError("its channel has type ")
          << type.front() << ", expected " << expected << " as is_host_transfer is "
          << (isOfHost ? "true" : "false");
 }

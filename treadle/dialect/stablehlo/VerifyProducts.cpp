@@ -65,7 +65,7 @@ LogicalResult DotGeneralOp::verify() {
                             std::tuple(&left, &right, "contracting_dimensions")})
     if (x->size() != y->size())
       return emitOpError() << x->size() << " and " << y->size() << " " << kind
-                           << ", expected as many of both operands";
+                           << ", expected equal numbers for both operands";
   if (!a || !b)
     return success();
   if (failed(expectPaired(*this, a, leftBatch, left, "lhs")) ||
@@ -193,8 +193,8 @@ template <typename Op> static LogicalResult verifyConvolution(Op op) {
                     static_cast<int64_t>(op.getFeatureGroupCount()),
                     static_cast<int64_t>(op.getBatchGroupCount())};
   if (!haveSameElement(op.getLhs().getType(), op.getRhs().getType()))
-    return op.emitOpError("its input is of ")
-           << elementOf(op.getLhs()) << ", but its filter of " << elementOf(op.getRhs());
+    return op.emitOpError("its input has element type ")
+           << elementOf(op.getLhs()) << ", but its filter has " << elementOf(op.getRhs());
   if (!whole.input || !whole.filter || !whole.output)
     return success();
   if (failed(whole.verifyLayouts()) || failed(whole.verifyFeatures()))

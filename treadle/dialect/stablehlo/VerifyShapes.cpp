@@ -148,8 +148,8 @@ LogicalResult ConcatenateOp::verify() {
     return emitOpError("has no operands");
   for (Value input : getInputs())
     if (!haveSameElement(input.getType(), getInputs().front().getType()))
-      return emitOpError("an operand is of ")
-             << elementOf(input) << ", but the first of " << elementOf(getInputs().front());
+      return emitOpError("an operand has element type ")
+             << elementOf(input) << ", but the first has " << elementOf(getInputs().front());
   if (failed(expectElement(*this, getResult(), elementOf(getInputs().front()))))
     return failure();
   RankedTensorType first = ranked(getInputs().front());

@@ -33,7 +33,7 @@ tfg.func @f(%x: tensor<f32>) {
 // -----
 
 tfg.func @f(%x: tensor<2xf32>) -> (tensor<*x!tf_type.f32ref>, tensor<3xf32>) {
-  // expected-error @+1 {{value 1 is of type 'tensor<2xf32>', but result 1 of function 'f' is of type 'tensor<3xf32>'}}
+  // expected-error @+1 {{value 1 has type 'tensor<2xf32>', but result 1 of function 'f' has type 'tensor<3xf32>'}}
   return(%x, %x) : tensor<2xf32>, tensor<2xf32>
 }
 
@@ -85,21 +85,21 @@ tfg.func @f() {
 
 // -----
 
-// expected-error @+1 {{argument 0 is of type 'i32', expected a tensor}}
+// expected-error @+1 {{argument 0 has type 'i32', expected a tensor}}
 tfg.func @f(%x: i32) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{result 0 is of type 'i32', expected a tensor}}
+// expected-error @+1 {{result 0 has type 'i32', expected a tensor}}
 tfg.func @f(%x: tensor<i32>) -> (i32) {
   return(%x) : tensor<i32>
 }
 
 // -----
 
-// expected-error @+1 {{argument 0 of a generic function is of type 'tensor<f32>', expected !tf_type.tensor}}
+// expected-error @+1 {{argument 0 of a generic function has type 'tensor<f32>', expected !tf_type.tensor}}
 tfg.func generic @f(%x: tensor<f32>) {
   return
 }

@@ -68,7 +68,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   %0, %ctl0 = Op name("m") : () -> (i32)
-  // expected-error @+1 {{node 'n' (Op): operand 0 is of type 'i32', expected a tensor}}
+  // expected-error @+1 {{node 'n' (Op): operand 0 has type 'i32', expected a tensor}}
   %ctl1 = Op(%0) name("n") : i32
 }
 
@@ -83,7 +83,7 @@ tfg.func generic @f(%x: !tf_type.tensor) {
 // -----
 
 tfg.func generic @f(%x: !tf_type.tensor) {
-  // expected-error @+1 {{node 'n' (Op): result 0 is of type 'tensor<f32>', expected !tf_type.tensor in a generic function}}
+  // expected-error @+1 {{node 'n' (Op): result 0 has type 'tensor<f32>', expected !tf_type.tensor in a generic function}}
   %0, %ctl = Op(%x) name("n") : (!tf_type.tensor) -> (tensor<f32>)
   return
 }

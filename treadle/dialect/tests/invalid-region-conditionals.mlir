@@ -1,7 +1,7 @@
 // RUN: treadle-opt %s -split-input-file -verify-diagnostics
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'if' (IfRegion): the predicate is of type 'tensor<i32>', expected a tensor of i1}}
+  // expected-error@+1 {{node 'if' (IfRegion): the predicate has type 'tensor<i32>', expected a tensor of i1}}
   %r, %ctl = IfRegion %i then {
     yield(%x) : tensor<f32>
   } else {
@@ -37,7 +37,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'if' (IfRegion): the else region: value 0 is of type 'tensor<i32>', expected 'tensor<f32>'}}
+  // expected-error@+1 {{node 'if' (IfRegion): the else region: value 0 has type 'tensor<i32>', expected 'tensor<f32>'}}
   %r, %ctl = IfRegion %p then {
     yield(%x) : tensor<f32>
   } else {
@@ -86,7 +86,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'case' (CaseRegion): the branch index is of type 'tensor<i1>', expected a tensor of i32}}
+  // expected-error@+1 {{node 'case' (CaseRegion): the branch index has type 'tensor<i1>', expected a tensor of i32}}
   %r, %ctl = CaseRegion %p {
     yield(%x) : tensor<f32>
   }, {

@@ -15,7 +15,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): result 0 is of type 'tensor<i32>', but its initial value is of type 'tensor<f32>'}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): result 0 has type 'tensor<i32>', but its initial value has type 'tensor<f32>'}}
   %q, %ctl = WhileRegion(%x) {
   ^bb0(%v: tensor<f32>, %v_ctl: !tf_type.control):
     condition %p : tensor<i1> (%v) : tensor<f32>
@@ -99,7 +99,8 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): the condition: argument 0 is of type '!tf_type.control', expected 1 values, then as many control tokens}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): the condition: argument 0 has type
+  // '!tf_type.control', expected 1 values, then one control token for each}}
   %r, %ctl = WhileRegion(%x) {
   ^bb0(%v_ctl: !tf_type.control, %v: tensor<f32>):
     condition %p : tensor<i1> (%v) : tensor<f32>
@@ -113,7 +114,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): the body: argument 0 is of type 'tensor<i32>', expected 'tensor<f32>'}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): the body: argument 0 has type 'tensor<i32>', expected 'tensor<f32>'}}
   %r, %ctl = WhileRegion(%x) {
   ^bb0(%v: tensor<f32>, %v_ctl: !tf_type.control):
     condition %p : tensor<i1> (%v) : tensor<f32>
@@ -169,7 +170,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'for' (ForRegion): start is of type 'tensor<f32>', expected a tensor of i32}}
+  // expected-error@+1 {{node 'for' (ForRegion): start has type 'tensor<f32>', expected a tensor of i32}}
   %r, %ctl = ForRegion(%x) from %x to %i by %i {
   ^bb0(%n: tensor<i32>, %v: tensor<f32>, %n_ctl: !tf_type.control, %v_ctl: !tf_type.control):
     yield(%v) : tensor<f32>
@@ -191,7 +192,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'for' (ForRegion): the body: argument 0 is of type 'tensor<f32>', expected 'tensor<*xi32>'}}
+  // expected-error@+1 {{node 'for' (ForRegion): the body: argument 0 has type 'tensor<f32>', expected 'tensor<*xi32>'}}
   %r, %ctl = ForRegion(%x) from %i to %i by %i {
   ^bb0(%n: tensor<f32>, %v: tensor<f32>, %n_ctl: !tf_type.control, %v_ctl: !tf_type.control):
     yield(%v) : tensor<f32>

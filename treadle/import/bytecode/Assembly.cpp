@@ -6,11 +6,11 @@ using namespace treadle;
 using namespace treadle::bytecode;
 
 std::string bytecode::varint(uint64_t value) {
-  constexpr uint64_t mostInEight = uint64_t{1} << 56;
+  constexpr uint64_t maxInEight = uint64_t{1} << 56;
   unsigned more = 0; // bytes after the first
   while (more < 8 && value >= uint64_t{1} << 7 * (more + 1))
     ++more;
-  bool isWhole = value >= mostInEight;
+  bool isWhole = value >= maxInEight;
   uint64_t bits = isWhole ? value : (value << 1 | 1) << more;
   std::string bytes(isWhole ? 1 : 0, '\0');
   for (unsigned i = 0; i < (isWhole ? 8 : more + 1); ++i)

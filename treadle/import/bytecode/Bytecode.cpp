@@ -62,7 +62,7 @@ private:
   Expected<Value> readOperand(Cursor &at);
   Expected<void> define(const Cursor &at, ValueRange values);
 
-  static constexpr size_t mostScopes = 256;
+  static constexpr size_t maxScopes = 256;
 
   Entries &entries;
   const Layout &layout;
@@ -120,7 +120,7 @@ Expected<void> OperationReader::readArguments(Cursor &at, Block &block) {
     }
     if (type >= entries.numTypes())
       return Unexpected(
-          at.damaged("it refers to type ", type, ", but there are ", entries.numTypes()));
+          at.damaged("type ", type, " is out of range, expected less than ", entries.numTypes()));
     Location location = builder.getUnknownLoc();
     Type found = TREADLE_TRY(entries.type(type));
     if (hasLocation)
@@ -148,8 +148,8 @@ Expected<void> OperationReader::readRegion(Cursor &at, Region &region, bool isFu
   if (numBlocks == 0)
     return {};
   size_t numValues = TREADLE_TRY(at.count());
-  if (scopes.size() == mostScopes)
-    return Unexpected(at.damaged("regions nest more than ", mostScopes, " deep"));
+  if (scopes.size() == maxScopes)
+    return Unexpected(at.damaged("regions nest more than ", maxScopes, " deep"));
   uint64_t first = scopes.size() == outermost ? 0 : scopes.back().end();
   scopes.push_back({first, numValues, {}});
   llvm::scope_exit leave([&] { scopes.pop_back(); });
@@ -284,7 +284,7 @@ Expected<void> OperationReader::readOp(Cursor &at, const OpContext &around) {
   const OpName &name = layout.ops[TREADLE_TRY(at.index(layout.ops.size(), "op"))];
   uint8_t parts = TREADLE_TRY(at.byte());
   if (parts & ~AllParts)
-    return Unexpected(at.damaged("an op has parts of unknown kind"));
+    return Unexpected(at.damaged("the encoding flags of an op are unknown"));
   Location location = TREADLE_TRY(entries.locationAt(at));
   SourceOp source{.state = {location, (name.dialect + "." + name.name).str()},
                   .dialect = name.dialect,
@@ -310,7 +310,7 @@ Expected<OwningOpRef<ModuleOp>> OperationReader::read() {
                    ? dyn_cast<ModuleOp>(holder->getBody()->front())
                    : ModuleOp();
   if (!inner)
-    return Unexpected(at.damaged("it contains no module"));
+    return Unexpected(at.damaged("expected a module"));
   inner->remove();
   return OwningOpRef<ModuleOp>(inner);
 }

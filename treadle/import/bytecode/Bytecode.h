@@ -19,7 +19,7 @@ bool isBytecode(std::string_view bytes);
 ///
 /// The bytes are untrusted: sizes, counts and indices are checked when they are read, and memory
 /// use is bounded by a multiple of the size. (MLIR's own reader trusts counts.) InvalidArgument
-/// states the byte position of the damage; Unimplemented names an unknown op, attribute or type,
+/// has the position of the corrupted byte; Unimplemented names an unknown op, attribute or type,
 /// and the version that introduced it.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> readBytecode(mlir::MLIRContext &context,
                                                          std::string_view bytes);

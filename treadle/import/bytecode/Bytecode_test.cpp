@@ -45,7 +45,7 @@ TEST(Bytecode, TruncatedFilesAreErrors) {
     std::string whole = sampleArtifact(version);
     for (size_t size = 4; size < whole.size(); ++size) {
       std::string found = graphOf(std::string_view(whole).substr(0, size));
-      EXPECT_TRUE(StringRef(found).starts_with("InvalidArgumentError: the bytecode is damaged"))
+      EXPECT_TRUE(StringRef(found).starts_with("InvalidArgumentError: the bytecode is corrupted"))
           << size << ": " << found;
     }
   }
@@ -54,7 +54,7 @@ TEST(Bytecode, TruncatedFilesAreErrors) {
 TEST(Bytecode, NewerFormatsAreErrors) {
   Artifact file(7);
   EXPECT_EQ(graphOf(file.bytes()),
-            "UnimplementedError: it is MLIR bytecode of version 7, expected one up to 6");
+            "UnimplementedError: the MLIR bytecode has version 7, expected at most 6");
 }
 
 /// Returns a module of one op without operands or results.

@@ -11,7 +11,7 @@ static constexpr uint8_t filler = 0xCB;
 
 Expected<uint8_t> Cursor::byte() {
   if (empty())
-    return Unexpected(damaged("it ends here, expected a byte"));
+    return Unexpected(damaged("the section ends, expected another byte"));
   return static_cast<uint8_t>(part[at++]);
 }
 
@@ -41,7 +41,7 @@ Expected<std::pair<uint64_t, bool>> Cursor::flagged() {
 Expected<size_t> Cursor::count() {
   uint64_t value = TREADLE_TRY(varint());
   if (value > rest())
-    return Unexpected(damaged("it declares ", value, " entries in ", rest(), " bytes"));
+    return Unexpected(damaged("a list declares ", value, " entries in ", rest(), " bytes"));
   return value;
 }
 
@@ -51,7 +51,7 @@ Expected<APInt> Cursor::integer(unsigned bits) {
 }
 
 static Error indexOutOfRange(const Cursor &at, uint64_t index, size_t size, StringRef what) {
-  return at.damaged("it names ", what.str(), " ", index, ", but there are ", size);
+  return at.damaged(what.str(), " ", index, " is out of range, expected less than ", size);
 }
 
 Expected<size_t> Cursor::index(size_t size, StringRef what) {
@@ -98,6 +98,7 @@ Expected<void> Cursor::align(uint64_t alignment) {
     return Unexpected(damaged("an alignment of ", alignment, " bytes"));
   while (position() % alignment != 0)
     if (TREADLE_TRY(byte()) != filler)
-      return Unexpected(damaged("it isn't a multiple of ", alignment, ", and isn't padded"));
+      return Unexpected(
+          damaged("the padding to a multiple of ", alignment, " bytes contains other bytes"));
   return {};
 }

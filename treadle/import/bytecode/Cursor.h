@@ -41,7 +41,7 @@ public:
   Expected<APInt> integer(unsigned bits);
   /// Reads an index below `size`; `what` names the entity in errors.
   Expected<size_t> index(size_t size, StringRef what);
-  /// The same for an optional index.
+  /// Like `index`, but for an optional index.
   Expected<std::optional<size_t>> optionalIndex(size_t size, StringRef what);
   Expected<StringRef> bytes(uint64_t size);
   Expected<Cursor> take(uint64_t size);
@@ -51,7 +51,7 @@ public:
   Expected<void> align(uint64_t alignment);
 
   template <typename... Args> Error damaged(const Args &...args) const {
-    return invalidArgument("the bytecode is damaged at byte ", position(), ": ", args...);
+    return invalidArgument("the bytecode is corrupted at byte ", position(), ": ", args...);
   }
 
 private:

@@ -11,8 +11,8 @@ using namespace treadle::bytecode;
 
 // Limits the expanded size of an attribute: a small file can describe attributes that would take
 // too long to process.
-static constexpr uint64_t mostWeight = 16 << 20;
-static constexpr unsigned mostDepth = 512;
+static constexpr uint64_t maxWeight = 16 << 20;
+static constexpr unsigned maxDepth = 512;
 
 Entries::Entries(MLIRContext &context, const Layout &layout) : context(context), layout(layout) {
   attributes.resize(layout.attributes.size());
@@ -68,8 +68,8 @@ template <typename T> Expected<void> Entries::fill(Slot<T> &slot, const EntryByt
   EntryReader reader(*this, entry.bytes);
   if (slot.isOpen)
     return Unexpected(reader.at.damaged("an attribute or type contains itself"));
-  if (depth == mostDepth)
-    return Unexpected(reader.at.damaged("attributes nest more than ", mostDepth, " deep"));
+  if (depth == maxDepth)
+    return Unexpected(reader.at.damaged("attributes nest more than ", maxDepth, " deep"));
   slot.isOpen = true;
   ++depth;
   Expected<T> value =
@@ -80,9 +80,9 @@ template <typename T> Expected<void> Entries::fill(Slot<T> &slot, const EntryByt
   if (!reader.at.empty())
     return Unexpected(
         reader.at.damaged("an attribute or type has ", reader.at.rest(), " bytes too many"));
-  if (reader.weight > mostWeight)
+  if (reader.weight > maxWeight)
     return Unexpected(
-        reader.at.damaged("an attribute or type consists of more than ", mostWeight, " others"));
+        reader.at.damaged("an attribute or type consists of more than ", maxWeight, " others"));
   slot.weight = reader.weight;
   return {};
 }
@@ -209,7 +209,7 @@ EntryReader::checked(llvm::function_ref<Type(llvm::function_ref<InFlightDiagnost
 
 // --- values -------------------------------------------------------------------------------------
 
-Attribute bytecode::numbersAttribute(MLIRContext *context, ArrayRef<int64_t> values) {
+Attribute bytecode::integerArrayAttr(MLIRContext *context, ArrayRef<int64_t> values) {
   return DenseI64ArrayAttr::get(context, values);
 }
 

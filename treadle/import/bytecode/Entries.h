@@ -139,7 +139,7 @@ Expected<Type> readUnrankedTensorType(EntryReader &from);
 Expected<Type> readTupleType(EntryReader &from);
 
 /// Returns an attribute with some numbers, for dictionaries.
-Attribute numbersAttribute(MLIRContext *context, ArrayRef<int64_t> values);
+Attribute integerArrayAttr(MLIRContext *context, ArrayRef<int64_t> values);
 /// Returns an opaque type, `!dialect.text`, that no op computes with.
 Type namedType(MLIRContext *context, StringRef dialect, StringRef text);
 /// Reads the elements of a tensor: all of them, or one splat value.

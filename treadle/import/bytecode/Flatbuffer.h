@@ -32,7 +32,7 @@ private:
   std::string_view bytes;
 };
 
-/// The elements of a vector, `stride` bytes each; a damaged vector is empty.
+/// The elements of a vector, `stride` bytes each; a corrupted vector is empty.
 struct Vector {
   Bytes bytes;
   uint64_t begin = 0, count = 0;
@@ -79,7 +79,7 @@ public:
     std::optional<uint64_t> at = this->field(field);
     return at ? bytes.follow(*at) : std::nullopt;
   }
-  /// Returns an empty vector for a missing field; nullopt if it is damaged.
+  /// Returns an empty vector for a missing field; nullopt if it is corrupted.
   std::optional<Vector> vector(unsigned field, uint64_t stride) const {
     if (!this->field(field))
       return Vector{bytes, 0, 0};

@@ -37,7 +37,7 @@ enum Check : uint8_t { CheckKind = 0 };
 namespace {
 
 Error damaged(std::string_view what) {
-  return invalidArgument("the file of jax.export is damaged or truncated: ", what);
+  return invalidArgument("the file of jax.export is corrupted or truncated: ", what);
 }
 
 template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_view what) {
@@ -106,13 +106,13 @@ public:
 
 private:
   enum Kind : int8_t { Leaf = 0, None = 1, Dict = 4 };
-  static constexpr int mostDepth = 64;
+  static constexpr int maxDepth = 64;
 
   SizeBudget &budget;
 };
 
 Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int depth) {
-  if (depth > mostDepth)
+  if (depth > maxDepth)
     return Unexpected(damaged("a tree is too deep"));
   TREADLE_TRY(budget.spend(placeSize + path.size()));
   auto kind = TREADLE_TRY(orDamaged(tree.number<int8_t>(field::Kind), "a tree has no kind"));
@@ -349,7 +349,7 @@ LogicalResult JaxExport::bind(func::FuncOp main) const {
     return failure();
   if (main.isExternal() || main.getNumArguments() != kept.size())
     return main.emitError("@") << main.getName() << " has " << main.getNumArguments()
-                               << " arguments, but the file states " << kept.size();
+                               << " arguments, but the file lists " << kept.size();
   if (failed(addUnused(main, *this)))
     return failure();
   Builder builder(main.getContext());

@@ -51,12 +51,12 @@ Expected<Section> bytecode::readSection(Cursor &from) {
 Expected<void> LayoutReader::readHeader() {
   constexpr StringRef magic("ML\xefR", 4);
   if (TREADLE_TRY(at.bytes(magic.size())) != magic)
-    return Unexpected(at.damaged("it doesn't begin like MLIR bytecode"));
+    return Unexpected(at.damaged("the magic bytes of MLIR bytecode are missing"));
   layout.version = TREADLE_TRY(at.varint());
   layout.producer = TREADLE_TRY(at.text());
   if (layout.version > Newest)
-    return Unexpected(unimplemented("it is MLIR bytecode of version ", layout.version,
-                                    ", expected one up to ", int(Newest)));
+    return Unexpected(unimplemented("the MLIR bytecode has version ", layout.version,
+                                    ", expected at most ", int(Newest)));
   return {};
 }
 
@@ -73,7 +73,7 @@ Expected<void> LayoutReader::readSections() {
 
 Expected<Cursor> LayoutReader::section(Section::Kind kind, StringRef name) const {
   if (!sections[kind])
-    return Unexpected(at.damaged("it has no section of ", name.str()));
+    return Unexpected(at.damaged("the section of ", name.str(), " is missing"));
   return *sections[kind];
 }
 
@@ -94,8 +94,8 @@ Expected<void> LayoutReader::readStrings(Cursor from) {
 
 Expected<StringRef> LayoutReader::stringAt(const Cursor &from, uint64_t index) const {
   if (index >= layout.strings.size())
-    return Unexpected(
-        from.damaged("it names string ", index, ", but there are ", layout.strings.size()));
+    return Unexpected(from.damaged("string ", index, " is out of range, expected less than ",
+                                   layout.strings.size()));
   return layout.strings[index];
 }
 

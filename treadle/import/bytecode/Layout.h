@@ -55,7 +55,7 @@ struct Section {
 };
 Expected<Section> readSection(Cursor &from);
 
-/// InvalidArgument for damaged bytes, Unimplemented for a newer version of the format.
+/// InvalidArgument for corrupted bytes, Unimplemented for a newer version of the format.
 Expected<Layout> readLayout(StringRef file);
 
 } // namespace treadle::bytecode

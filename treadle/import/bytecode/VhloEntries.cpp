@@ -92,7 +92,7 @@ static Expected<Attribute> readType(EntryReader &from) {
 /// Reads the bounds of dynamic dimensions.
 static Expected<Attribute> readBounds(EntryReader &from) {
   Builder builder(from.context);
-  auto bounds = numbersAttribute(from.context, TREADLE_TRY(from.signedNumbers()));
+  auto bounds = integerArrayAttr(from.context, TREADLE_TRY(from.signedNumbers()));
   return builder.getDictionaryAttr(builder.getNamedAttr("bounds", bounds));
 }
 
@@ -102,9 +102,9 @@ static Expected<Attribute> readAlias(EntryReader &from) {
   int64_t operand = TREADLE_TRY(from.at.signedVarint());
   SmallVector<int64_t> place = TREADLE_TRY(from.signedNumbers());
   return builder.getDictionaryAttr(
-      {builder.getNamedAttr("output_tuple_indices", numbersAttribute(from.context, output)),
+      {builder.getNamedAttr("output_tuple_indices", integerArrayAttr(from.context, output)),
        builder.getNamedAttr("operand_index", builder.getI64IntegerAttr(operand)),
-       builder.getNamedAttr("operand_tuple_indices", numbersAttribute(from.context, place))});
+       builder.getNamedAttr("operand_tuple_indices", integerArrayAttr(from.context, place))});
 }
 
 static Expected<Attribute> readAccuracy(EntryReader &from) {

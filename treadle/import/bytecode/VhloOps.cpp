@@ -216,7 +216,7 @@ static Expected<void> rewriteCustomCall(NamedAttrList &attrs, MLIRContext *conte
   for (StringRef name :
        {"backend_config", "called_computations", "output_operand_aliases", "result_tilings"})
     eraseIf(attrs, name, isEmpty);
-  // Layouts are stated for both operands and results, or for neither.
+  // Layouts are specified for both operands and results, or for neither.
   if (isEmpty(attrs.get("operand_layouts")) && isEmpty(attrs.get("result_layouts")))
     for (StringRef name : {"operand_layouts", "result_layouts"})
       attrs.erase(name);

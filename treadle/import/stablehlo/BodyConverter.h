@@ -39,7 +39,7 @@ public:
 
   mlir::ModuleOp module;
   tfg::TfgDialect &dialect;
-  /// The devices that the module states.
+  /// The devices that the module specifies.
   const Devices devices;
 
   mlir::func::FuncOp function(StringRef name) const { return functions.lookup(name); }
@@ -83,7 +83,7 @@ public:
   void waitForEffects(llvm::SmallVectorImpl<Value> &inputs) const;
   /// Records that the last created node has a side effect.
   void addEffect();
-  /// The same, but later effects don't wait for it.
+  /// Like `addEffect`, but later effects don't wait for it.
   void addUnorderedEffect();
 
   // --- source
@@ -91,8 +91,8 @@ public:
   void map(Value source, Value target) { values[source] = target; }
   /// Returns the value's counterpart; outside constants are created here.
   Value of(Value source);
-  /// The same, or a smaller value that broadcasts to it: for ops whose other inputs have the full
-  /// shape.
+  /// Like `of`, but may return a smaller value that broadcasts to it: for ops whose other inputs
+  /// have the full shape.
   Value broadcastableOf(Value source);
   SmallVector<Value> allOf(ValueRange sources);
   /// Marks the op for erasure.
@@ -197,7 +197,7 @@ inline LogicalResult done(BodyConverter &body, Operation *op, Value value) {
   return mlir::success();
 }
 
-/// Emits an Unimplemented error that names what is missing.
+/// Emits an Unimplemented error that names the unsupported feature.
 mlir::InFlightDiagnostic unimplementedOp(Operation *op);
 
 /// Clones the op, to be changed for the conversion and erased afterwards: the original is converted

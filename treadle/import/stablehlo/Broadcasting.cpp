@@ -58,7 +58,7 @@ static LogicalResult readWithExplicitBroadcast(BodyConverter &body, Operation *o
     return from && from.hasStaticShape() && to && from.getRank() <= to.getRank();
   };
   if (!to || !to.hasStaticShape() || !llvm::all_of(op->getOperandTypes(), isFixed))
-    return unimplementedOp(op) << " of unknown sizes";
+    return unimplementedOp(op) << " with dynamic shapes";
   OpBuilder builder(op);
   SmallVector<Operation *> made;
   OperationState plain(op->getLoc(), ("stablehlo." + op->getName().stripDialect().drop_front(

@@ -99,8 +99,8 @@ LogicalResult hlo::readWithCaptures(BodyConverter &body, Operation *op, ValueRan
     return op->emitError("it has ")
            << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
   if (!like || !like.hasStaticShape() || !llvm::all_of(captures, isScalar))
-    return unimplementedOp(op)
-           << " whose region captures values that aren't scalars, or whose input has unknown size";
+    return unimplementedOp(op) << " whose region captures values that aren't scalars, or whose "
+                                  "input has a dynamic shape";
   SmallVector<Operation *> made;
   Operation *wide = withInputs(op, captures, *form, made);
   return readInPlaceOf(body, op, made, wide->getResults());

@@ -129,7 +129,7 @@ static double realOr(Operation *op, StringRef key, double otherwise) {
 static FailureOr<Value> isAsExpected(BodyConverter &body, Operation *op, CheckKind nearness) {
   // The defaults of StableHLO's own tools.
   const double tolerance = word(op, "call_target_name") == "check.expect_almost_eq" ? 1e-3 : 1e-4;
-  constexpr int64_t mostBetween = 3;
+  constexpr int64_t maxBetween = 3;
   FailureOr<std::pair<Value, Value>> pair = comparedTensors(body, op);
   if (failed(pair))
     return failure();
@@ -146,7 +146,7 @@ static FailureOr<Value> isAsExpected(BodyConverter &body, Operation *op, CheckKi
     flags.push_back(nearness == CheckKind::Tolerance
                         ? areNear(body, x, y, realOr(op, "tolerance", tolerance))
                         : isDistanceInRange(body, x, y, numberOr(op, "min_ulp_difference", 0),
-                                            numberOr(op, "max_ulp_difference", mostBetween)));
+                                            numberOr(op, "max_ulp_difference", maxBetween)));
   return all(body, flags);
 }
 
@@ -158,7 +158,7 @@ template <CheckKind nearness> static LogicalResult readCheck(BodyConverter &body
     body.map(op->getResult(0), *holds);
   StringRef target = word(op, "call_target_name");
   std::string name = (target.empty() ? op->getName().getStringRef() : target).str();
-  assertThat(body, *holds, name + " doesn't hold: found", input(body, op, 0));
+  assertThat(body, *holds, name + " does not hold: found", input(body, op, 0));
   return success();
 }
 

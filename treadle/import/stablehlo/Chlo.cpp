@@ -90,9 +90,10 @@ LogicalResult ScanReader::check() {
   for (Value value : whole) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
-      return unimplementedOp(op) << " of unknown sizes, or of elements that aren't real numbers";
+      return unimplementedOp(op)
+             << " with dynamic shapes, or with an element type that isn't integer or float";
     if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) != first.getDimSize(dim))
-      return op->emitError("its inputs and outputs differ along dimension ") << dim;
+      return op->emitError("its inputs and outputs have different sizes along dimension ") << dim;
   }
   size = first.getDimSize(dim);
   for (auto [argument, value] : llvm::zip(block.getArguments(), whole))

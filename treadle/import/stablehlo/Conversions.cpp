@@ -53,14 +53,14 @@ static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   Type wide = body.builder.getF64Type(), bits = body.builder.getI64Type();
   unsigned fraction = APFloat::semanticsPrecision(format) - 1;
   double most = real(APFloat::getLargest(format)),
-         leastNormal = real(APFloat::getSmallestNormalized(format));
+         minNormal = real(APFloat::getSmallestNormalized(format));
   Term given = Term(body, from).as(wide), size = abs(given);
   // Adds a power of two to the magnitude so that the last place of the sum is that of the small
   // float: the addition rounds there.
   Term pattern = size.bitsAs(bits);
   Term power = (pattern & pattern.whole(0x7ff0000000000000)).bitsAs(wide);
   power = min(power, power.number(0x1p900)); // keeps `steps` finite
-  Term steps = max(power, power.number(leastNormal)) * std::ldexp(1.0, 52 - fraction);
+  Term steps = max(power, power.number(minNormal)) * std::ldexp(1.0, 52 - fraction);
   Term result = (size + steps) - steps;
   bool isSigned = APFloat::semanticsHasSignedRepr(format);
   double above = APFloat::semanticsHasInf(format)   ? std::numeric_limits<double>::infinity()
@@ -69,7 +69,7 @@ static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   result = (result > most || size == std::numeric_limits<double>::infinity())
                .choose(result.number(above), result);
   if (!isSigned) { // only powers of two
-    Term least = max(result, result.number(leastNormal));
+    Term least = max(result, result.number(minNormal));
     result = (given > 0.0).choose(least, result.number(std::numeric_limits<double>::quiet_NaN()));
     return result.as(body.builder.getF32Type());
   }

@@ -40,7 +40,7 @@ GroupNumbering hlo::moveNumbering(Operation *op) {
   return channelOf(op) > 0 ? GroupNumbering::Partitions : GroupNumbering::Replicas;
 }
 
-/// Returns the groups that the attribute states; all devices if it states none.
+/// Returns the groups that the attribute specifies; all devices if it specifies none.
 static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, int64_t count) {
   Attribute attr = op->getAttr(key);
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
@@ -144,7 +144,8 @@ FailureOr<SmallVector<int64_t>> hlo::pairsOf(BodyConverter &body, Operation *op,
     return pairs;
   for (const Ranks &row : ranksOf(*stated, numbering, devices)) {
     if (row.size() != 2)
-      return op->emitError("its source_target_pairs are of ") << row.size() << ", expected two";
+      return op->emitError("a row of its source_target_pairs has ")
+             << row.size() << " devices, expected 2";
     llvm::append_range(pairs, row);
   }
   return pairs;

@@ -44,7 +44,7 @@ struct RankGroups {
   }
 };
 
-/// Returns the number of the op's channel; 0 if it states none.
+/// Returns the number of the op's channel; 0 if it has none.
 int64_t channelOf(Operation *op);
 
 /// Return how the groups of reductions, and of ops that move data, are numbered.
@@ -54,7 +54,7 @@ GroupNumbering moveNumbering(Operation *op);
 /// Returns the groups of ranks for an op's `replica_groups`; one group of all ranks if it states
 /// none. Emits an error for invalid or duplicate device numbers.
 mlir::FailureOr<RankGroups> groupsOf(BodyConverter &body, Operation *op, GroupNumbering numbering);
-/// The same for ops that every device takes part in.
+/// Like `groupsOf`, but for ops that every device takes part in.
 mlir::FailureOr<RankGroups> allDeviceGroups(BodyConverter &body, Operation *op,
                                             GroupNumbering numbering);
 /// Returns the pairs of ranks for `source_target_pairs`, flattened.

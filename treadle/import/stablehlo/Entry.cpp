@@ -46,8 +46,8 @@ FailureOr<RankedTensorType> EntryBinder::scalarType(BlockArgument argument, Stri
   if (type && type.getRank() == 0 && isa<IntegerType>(type.getElementType()))
     return type;
   return main.emitError("argument ")
-         << argument.getArgNumber() << " of @" << main.getName() << " is of " << argument.getType()
-         << ", expected " << what << ", a scalar integer";
+         << argument.getArgNumber() << " of @" << main.getName() << " has type "
+         << argument.getType() << ", expected " << what << ", a scalar integer";
 }
 
 LogicalResult EntryBinder::bindPlatform(BlockArgument argument, int64_t place) {

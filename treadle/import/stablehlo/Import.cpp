@@ -211,7 +211,7 @@ static std::string nameOfLocation(BlockArgument argument) {
   return location ? plainName(location.getName()) : "";
 }
 
-/// With unknown sizes, JAX calls the original function, whose arguments have the names.
+/// For dynamic shapes, JAX calls the original function, whose arguments have the names.
 std::string MainReader::nameInCallee(BlockArgument argument) {
   for (OpOperand &use : argument.getUses())
     if (auto call = dyn_cast<func::CallOp>(use.getOwner()))

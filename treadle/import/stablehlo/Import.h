@@ -32,8 +32,8 @@ bool dependsOnDevice(mlir::Operation *op);
 ///   sorts) have values of unknown rank.
 mlir::LogicalResult importStableHlo(mlir::ModuleOp module);
 
-/// The same, but converts the entry to a tfg.func and returns its name. No function gets a name in
-/// `taken`.
+/// Like `importStableHlo`, but converts the entry to a tfg.func and returns its name. No function
+/// gets a name in `taken`.
 mlir::FailureOr<std::string> importStableHloFunctions(mlir::ModuleOp module,
                                                       llvm::ArrayRef<std::string> taken);
 

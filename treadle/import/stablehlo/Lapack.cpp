@@ -46,7 +46,7 @@ static SmallVector<Value> callLapack(BodyConverter &body, StringRef target, cons
 }
 
 LogicalResult hlo::readLapackCall(BodyConverter &body, Operation *op) {
-  // If sizes are unknown, trailing operands state the result's sizes.
+  // If sizes are dynamic, trailing operands specify the result shapes.
   SmallVector<int64_t> sizes = numbers(op, "indices_of_shape_operands");
   SmallVector<Value> inputs;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))

@@ -186,18 +186,18 @@ void ConvolutionReader::readAttributes() {
 /// Checks convolutions that no TensorFlow op supports: of int64, and with more than three spatial
 /// dimensions.
 LogicalResult ConvolutionReader::checkByPlaces(RankedTensorType type, Value filterValue) {
-  constexpr int64_t mostPlaces = 4096;
+  constexpr int64_t maxPlaces = 4096;
   RankedTensorType weights = rankedOf(filterValue), given = rankedOf(body.of(op->getOperand(0)));
   bool isKnown = type.hasStaticShape() && weights.hasStaticShape() && given.hasStaticShape();
   int64_t places = 1;
   for (size_t i = 0; isKnown && i < rank; ++i) {
-    isKnown = weights.getDimSize(i) <= mostPlaces && places <= mostPlaces;
+    isKnown = weights.getDimSize(i) <= maxPlaces && places <= maxPlaces;
     places *= weights.getDimSize(i);
   }
-  if (isKnown && places <= mostPlaces)
+  if (isKnown && places <= maxPlaces)
     return success();
   return unimplementedOp(op) << " over " << rank << " dimensions of " << type.getElementType()
-                             << " with unknown sizes or a window of more than " << mostPlaces
+                             << " with dynamic shapes or a window of more than " << maxPlaces
                              << " positions";
 }
 
@@ -422,7 +422,7 @@ LogicalResult ConvolutionReader::read() {
     return failure();
   x = dilatedAndPadded(x);
   if (batchGroups > 1 && (rankedOf(x).isDynamicDim(0) || !rankedOf(filterValue).hasStaticShape()))
-    return unimplementedOp(op) << " in groups of a batch of unknown size";
+    return unimplementedOp(op) << " in groups of a batch with a dynamic size";
   Value result = isComplex(element) ? convolveComplex(x, filterValue, standard)
                                     : convolveReal(x, filterValue, standard);
   result = body.cast(result, type.getElementType());

@@ -61,7 +61,7 @@ LogicalResult RaggedDot::check() {
     return ranked && ranked.hasStaticShape();
   };
   if (!llvm::all_of(op->getOperandTypes(), isFixed) || !isFixed(op->getResult(0).getType()))
-    return unimplementedOp(op) << " of unknown sizes";
+    return unimplementedOp(op) << " with dynamic shapes";
   for (Value value : {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))})
     if (!elementOf(value.getType()).isIntOrFloat())
       return unimplementedOp(op) << " of " << elementOf(value.getType());
@@ -69,10 +69,10 @@ LogicalResult RaggedDot::check() {
   RankedTensorType left = typeOf(op->getOperand(0)), right = typeOf(op->getOperand(1)),
                    sizes = typeOf(op->getOperand(2));
   SmallVector<int64_t> raggedDims = dims("lhs_ragged_dimensions");
-  constexpr int64_t mostGroups = 4096;
-  if (sizes.getRank() != 1 || sizes.getDimSize(0) > mostGroups ||
+  constexpr int64_t maxGroups = 4096;
+  if (sizes.getRank() != 1 || sizes.getDimSize(0) > maxGroups ||
       !isa<IntegerType>(sizes.getElementType()))
-    return unimplementedOp(op) << " with group sizes " << sizes << ", expected up to " << mostGroups
+    return unimplementedOp(op) << " with group sizes " << sizes << ", expected up to " << maxGroups
                                << " integers";
   auto areDims = [](ArrayRef<int64_t> numbers, RankedTensorType type) {
     return llvm::all_of(numbers, [&](int64_t dim) { return dim >= 0 && dim < type.getRank(); });

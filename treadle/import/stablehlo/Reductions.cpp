@@ -115,7 +115,7 @@ static LogicalResult readReduce(BodyConverter &body, Operation *op) {
 
 /// Several inputs: stacks the elements at each window position and reduces along the stack.
 static LogicalResult readReduceWindows(BodyConverter &body, Operation *op) {
-  constexpr int64_t mostPlaces = 4096;
+  constexpr int64_t maxPlaces = 4096;
   size_t count = op->getNumResults();
   SmallVector<int64_t> window = numbers(op, "window_dimensions");
   size_t rank = window.size();
@@ -127,7 +127,7 @@ static LogicalResult readReduceWindows(BodyConverter &body, Operation *op) {
   double places = 1; // which may overflow
   for (int64_t size : window)
     places *= static_cast<double>(size);
-  // Dimensions of unknown size are taken whole if each window is one position.
+  // Dynamic dimensions are taken whole if each window is one position.
   int64_t wholeDims = 0;
   bool isKnown = type && type.getRank() == std::ssize(window);
   for (size_t i = 0; isKnown && i < rank; ++i) {
@@ -137,9 +137,10 @@ static LogicalResult readReduceWindows(BodyConverter &body, Operation *op) {
     isKnown = window[i] == 1 && strides[i] == 1 && holes[i] == 1 && padding[2 * i] == 0 &&
               padding[2 * i + 1] == 0;
   }
-  if (!isKnown || places > mostPlaces || op->getNumOperands() != 2 * count)
-    return unimplementedOp(op) << " of several inputs of unknown size, or in windows of more than "
-                               << mostPlaces << " positions";
+  if (!isKnown || places > maxPlaces || op->getNumOperands() != 2 * count)
+    return unimplementedOp(op)
+           << " of several inputs with dynamic shapes, or in windows of more than " << maxPlaces
+           << " positions";
   Attrs sliceAttrs;
   sliceAttrs.append("end_mask", body.builder.getI64IntegerAttr(wholeDims));
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");

@@ -92,7 +92,7 @@ FailureOr<RankedTensorType> ScatterLoop::staticType(Value value) {
   if (type && type.hasStaticShape())
     return type;
   return unimplementedOp(op)
-         << " of unknown size with a function that combines several inputs or uses "
+         << " with dynamic shapes and a function that combines several inputs or uses "
          << "values from outside";
 }
 

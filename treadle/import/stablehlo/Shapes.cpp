@@ -88,7 +88,7 @@ static LogicalResult readReshape(BodyConverter &body, Operation *op) {
     return done(body, op, x);
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-    return unimplementedOp(op) << " to a shape with several unknown sizes";
+    return unimplementedOp(op) << " to a shape with several dynamic dimensions";
   return done(body, op, body.reshapeTo(x, type));
 }
 

@@ -41,7 +41,7 @@ Expected<Mesh> Mesh::read(Attribute attr, ModuleOp module, int64_t devices) {
   auto axes = fields ? fields.getAs<ArrayAttr>("axes") : ArrayAttr();
   auto ids = fields ? fields.getAs<DenseI64ArrayAttr>("device_ids") : DenseI64ArrayAttr();
   if (!axes || !ids)
-    return Unexpected(invalidArgument("a sharding names a mesh that the program doesn't have"));
+    return Unexpected(invalidArgument("a sharding refers to an undefined mesh"));
   Mesh mesh;
   int64_t count = 1;
   for (Attribute axis : axes) {

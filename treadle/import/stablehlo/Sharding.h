@@ -1,4 +1,4 @@
-// How programs shard values over devices, as stated by annotations of Shardy (the sdy dialect).
+// How programs shard values over devices, as annotations of Shardy (the sdy dialect) specify.
 #pragma once
 
 #include "treadle/tensor/Error.h"

@@ -456,7 +456,7 @@ static LogicalResult readExtractSlice(BodyConverter &body, Operation *op) {
   }
   if (static_cast<int64_t>(part.sizes.size()) != type.getRank()) {
     if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-      return unimplementedOp(op) << " of lower rank with several unknown sizes";
+      return unimplementedOp(op) << " of lower rank with several dynamic dimensions";
     slice = body.reshapeTo(slice, type);
   }
   return done(body, op, slice);
@@ -477,11 +477,11 @@ static LogicalResult readInsertSlice(BodyConverter &body, Operation *op) {
                         x.getType()));
 }
 
-/// Converts expand_shape and collapse_shape with at most one unknown size.
+/// Converts expand_shape and collapse_shape with at most one dynamic dimension.
 static LogicalResult readShapeChange(BodyConverter &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-    return unimplementedOp(op) << " to a shape with several unknown sizes";
+    return unimplementedOp(op) << " to a shape with several dynamic dimensions";
   return done(body, op, body.reshapeTo(input(body, op, 0), type));
 }
 

@@ -83,7 +83,7 @@ static LogicalResult readReceive(BodyConverter &body, Operation *op) {
     types.push_back(body.typeOf(type));
     auto ranked = dyn_cast<RankedTensorType>(types.back());
     if (!ranked || !ranked.hasStaticShape())
-      return unimplementedOp(op) << " of values of unknown size";
+      return unimplementedOp(op) << " of values with dynamic shapes";
     shapes.push_back(tf_type::ShapeAttr::get(cast<ShapedType>(types.back())));
   }
   attrs->append("output_shapes", body.builder.getArrayAttr(shapes));

@@ -225,7 +225,7 @@ Expected<DimVector> splitSizes(const Tensor &sizes, int parts, int64_t total) {
       unknown = i;
     else if (out[i] < 0 || __builtin_add_overflow(sum, out[i], &sum))
       return Unexpected(invalidArgument("size_splits is ", dimsText(out),
-                                        ", expected sizes of 0 or more, and one -1 at most"));
+                                        ", expected non-negative sizes and at most one -1"));
   }
   if (sum > total || (unknown < 0 && sum != total))
     return Unexpected(invalidArgument("size_splits ", dimsText(out), " sum to ", sum,

@@ -154,8 +154,8 @@ template <typename T> struct OnesLike {
 
 // --- ranges ------------------------------------------------------------------------------------
 
-// Returns the number of elements of the range [start, limit) with step delta; an error if the step
-// doesn't lead to the limit.
+// Returns the number of elements of the range [start, limit) with step delta; an error if `delta`
+// is 0 or points away from `limit`.
 template <typename T> Expected<int64_t> rangeLength(T start, T limit, T delta) {
   if (delta == T(0))
     return Unexpected(invalidArgument("delta must not be 0"));

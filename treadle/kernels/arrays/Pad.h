@@ -5,8 +5,8 @@
 
 namespace treadle {
 
-/// How one dimension is padded: `skipped` elements of the input are left out, the next `kept` ones
-/// stand `before` elements behind the start of the result.
+/// How one dimension is padded: `skipped` elements of the input are left out, the next `kept`
+/// elements start at index `before` of the result.
 struct PadRange {
   int64_t before, kept, skipped;
 };

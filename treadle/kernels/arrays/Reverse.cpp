@@ -129,7 +129,7 @@ void rollAlong(const Tensor &in, Tensor &out, int64_t axis, int64_t shift) {
 Expected<DimVector> readShifts(const Tensor &in, const Tensor &shift, const Tensor &axis) {
   if (in.rank() < 1 || shift.rank() > 1 || axis.rank() > 1 || shift.count() != axis.count())
     return Unexpected(invalidArgument(
-        "expected an input of at least one dimension and as many shifts as axes, but got ",
+        "expected an input of at least one dimension and one shift for each axis, but got ",
         tensorTypeText(in), ", ", tensorTypeText(shift), " and ", tensorTypeText(axis)));
   DimVector shifts(static_cast<size_t>(in.rank()));
   for (int64_t i = 0; i < axis.count(); ++i) {

@@ -31,7 +31,7 @@ Expected<Blocks> readBlocks(const Tensor &in, const DimVector &sizes, const Tens
         __builtin_mul_overflow(blocks.product, size, &blocks.product))
       return Unexpected(invalidArgument("block ", d, " has size ", size, " and margins ", before,
                                         " and ", after,
-                                        ", expected a positive size and margins of 0 or more"));
+                                        ", expected a positive size and non-negative margins"));
     blocks.before.push(before);
     blocks.after.push(after);
   }

@@ -175,7 +175,7 @@ Expected<BoundKernel> bindGrid(const BindContext &node, KernelFn run, const char
                                       ", but the op has ", numPieces, " pieces"));
   if (grid.paddings.size() != grid.counts.size() || std::ranges::any_of(grid.paddings, isNegative))
     return Unexpected(invalidArgument("paddings is ", dimsText(grid.paddings), ", expected ",
-                                      grid.counts.size(), " numbers of 0 or more"));
+                                      grid.counts.size(), " non-negative numbers"));
   return boundWith(run, std::move(grid));
 }
 

@@ -37,7 +37,7 @@ template <int N, typename Row> void forEachRow(const BroadcastPlan<N> &plan, Row
     forEachRow<N>(plan, 0, plan.count / plan.size[plan.loops - 1], row);
 }
 
-/// Same for rows [first, last), which must not be empty.
+/// Like the overload above, but for rows [first, last), which must not be empty.
 template <int N, typename Row>
 void forEachRow(const BroadcastPlan<N> &plan, int64_t first, int64_t last, Row &&row) {
   int outer = plan.loops - 1;

@@ -173,13 +173,13 @@ template <typename Op, typename Types> Expected<BoundKernel> bindBinary(const Bi
                            []<typename T>() { return BinaryKernel<Op, T>::run; });
 }
 
-/// Same, for ops that are exact modulo 2^n: integers of one size share one kernel.
+/// Like `bindBinary`, but for ops that are exact modulo 2^n: integers of one size share one kernel.
 template <typename Op, typename Types> Expected<BoundKernel> bindWrapping(const BindContext &node) {
   return bindChosen<Types>(node, node.inputTypes[0],
                            []<typename T>() { return BinaryKernel<Op, Wrapping<T>>::run; });
 }
 
-/// Same, for ops whose inputs must have the same shape (`XGrad(y, dy)`).
+/// Like `bindWrapping`, but for ops whose inputs must have the same shape (`XGrad(y, dy)`).
 template <typename Op, typename Types> Expected<BoundKernel> bindPairwise(const BindContext &node) {
   return bindChosen<Types>(node, node.inputTypes[0],
                            []<typename T>() { return BinaryKernel<Op, T>::runSameShape; });

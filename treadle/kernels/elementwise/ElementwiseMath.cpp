@@ -21,7 +21,7 @@ template <typename T> using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eig
     template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
   };
 
-// Same, and arrays by Eigen.
+// Like the macro above, but Eigen computes arrays.
 #define TREADLE_VECTOR_MATH(Name, function, method)                                                \
   struct Name {                                                                                    \
     static constexpr float cost = 2;                                                               \
@@ -102,8 +102,8 @@ TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
 TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
 #undef TREADLE_LOOP_MATH
 
-/// Computes an array by `Op`, and the special elements, which `Op` doesn't support, by `one`. Tests
-/// whole pieces for special elements.
+/// Applies `Op` to an array in blocks. Elements that `Op` doesn't support (`isSpecial`) are
+/// computed by `one`; blocks without such elements skip that step.
 template <typename Op, typename T, typename IsSpecial, typename One>
 void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one) {
   constexpr int64_t pieceSize = 1024;

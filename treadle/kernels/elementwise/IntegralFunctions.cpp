@@ -63,7 +63,7 @@ constexpr double largeBelow[] = {1.0,
 
 struct DawsnOp {
   static constexpr float cost = 20;
-  template <typename T> static T ofPositive(T x) {
+  template <typename T> static T applyToPositive(T x) {
     if (x < T(3.25))
       return x * polynomial(dawson::smallAbove, x * x) / polynomial(dawson::smallBelow, x * x);
     T inverse = T(1) / x, square = inverse * inverse;
@@ -77,7 +77,7 @@ struct DawsnOp {
     T size = std::abs(x);
     if (size >= T(1.0e9))
       return T(0.5) / x;
-    return x < T(0) ? -ofPositive(size) : ofPositive(size);
+    return x < T(0) ? -applyToPositive(size) : applyToPositive(size);
   }
 };
 
@@ -255,7 +255,7 @@ constexpr double gBelow[] = {1.0,
 
 template <bool isSin> struct FresnelOp {
   static constexpr float cost = 40;
-  template <typename T> static T ofPositive(T x) {
+  template <typename T> static T applyToPositive(T x) {
     using namespace fresnel;
     T square = x * x, fourth = square * square;
     if (square < T(2.5625))
@@ -270,7 +270,7 @@ template <bool isSin> struct FresnelOp {
   }
   template <typename T> static T apply(T x) {
     T size = std::abs(x);
-    T value = size > T(36974) ? T(0.5) : ofPositive(size);
+    T value = size > T(36974) ? T(0.5) : applyToPositive(size);
     return x < T(0) ? -value : value;
   }
 };

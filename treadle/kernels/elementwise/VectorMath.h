@@ -17,7 +17,7 @@ namespace treadle {
 struct SplitExp {
   float rest, first, second, inverseOfSecond;
 };
-/// Same with one power of two, 2^exponent.
+/// Like `SplitExp`, but with one power of two, 2^exponent.
 struct RestOfExp {
   float rest;
   int32_t exponent;

@@ -30,7 +30,7 @@ void makeAccumulator(OpContext &ctx) {
     if (agree(found->traits, state.traits))
       return makeHandleFor(state.handleDType, state.handleDType == DType::String, std::move(found),
                            state.resource);
-    ctx.fail(invalidArgument("the accumulator '", state.resource.name, "' is of ",
+    ctx.fail(invalidArgument("the accumulator '", state.resource.name, "' has type ",
                              dtypeName(found->traits.dtype), found->traits.shape.text(),
                              " or uses another reduction than the op expects"));
     return Tensor();
@@ -60,7 +60,7 @@ Accumulator *accumulatorInput(OpContext &ctx, bool isSparse, DType dtype) {
   const AccumulatorTraits &traits = accumulator->traits;
   if (traits.isSparse == isSparse && traits.dtype == dtype)
     return accumulator;
-  ctx.fail(invalidArgument("the accumulator is of ", traits.isSparse ? "sparse " : "",
+  ctx.fail(invalidArgument("the accumulator takes ", traits.isSparse ? "sparse " : "",
                            dtypeName(traits.dtype), " gradients, but the op's are ",
                            isSparse ? "sparse " : "", dtypeName(dtype)));
   return nullptr;

@@ -75,8 +75,8 @@ std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std
   const PartialShape &shape = traits().shapes[component];
   if (values.rank() < 1 || values.dim(0) != static_cast<int64_t>(keys.size()) ||
       !shape.accepts(values.dims().subspan(1)))
-    return invalidArgument("the values for ", keys.size(), " keys are ", tensorTypeText(values),
-                           ": expected as many rows of shape ", shape.text());
+    return invalidArgument("values is ", tensorTypeText(values), ", expected one row of shape ",
+                           shape.text(), " for each of the ", keys.size(), " keys");
   std::vector<std::string_view> sorted(keys.begin(), keys.end());
   std::ranges::sort(sorted);
   if (auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())

@@ -18,7 +18,7 @@ void batch(OpContext &ctx) {
     const Tensor &t = ctx.input(i);
     if (t.rank() == 0 || t.dim(0) != ctx.input(0).dim(0))
       return ctx.fail(invalidArgument("in_tensors[", i, "] is ", tensorTypeText(t),
-                                      ", expected as many rows as the first, ",
+                                      ", expected the number of rows of in_tensors[0], ",
                                       tensorTypeText(ctx.input(0))));
     rows = t.dim(0);
   }

@@ -98,8 +98,8 @@ void KeyedStagingArea::put(OpContext &ctx, int64_t key, Indices indices, Tuple p
   if (auto good = checkIndices(key, indices); !good)
     return ctx.fail(std::move(good.error()));
   if (indices.size() != parts.size())
-    return ctx.fail(invalidArgument("there are ", indices.size(), " indices for ", parts.size(),
-                                    " values, expected as many"));
+    return ctx.fail(invalidArgument("indices has ", indices.size(), " elements, expected ",
+                                    parts.size(), ", one for each value"));
   if (size_t size = bytesOf(parts); memoryLimit && static_cast<int64_t>(size) > memoryLimit)
     return ctx.fail(resourceExhausted("a tuple of ", size,
                                       " bytes was staged, but the staging "

@@ -217,7 +217,7 @@ void Queue::close(OpContext &ctx, bool cancelsPending) {
 
 namespace {
 
-/// Returns the shape of component `c` in a batch: the stated dimensions, and the largest of
+/// Returns the shape of component `c` in a batch: the declared dimensions, and the largest of
 /// unstated ones.
 PartialShape batchedShape(const QueueTraits &traits, std::span<const QueueTuple> tuples, size_t c) {
   PartialShape shape = traits.shapes[c];

@@ -158,7 +158,7 @@ void peek(OpContext &ctx) {
   const Tensor &index = ctx.input(0);
   if (index.rank() != 0 || index.scalarValue<int32_t>() < 0)
     return ctx.fail(
-        invalidArgument("index is ", tensorTypeText(index), ", expected a scalar of 0 or more"));
+        invalidArgument("index is ", tensorTypeText(index), ", expected a non-negative scalar"));
   stagingArea<Line>(ctx)->peek(ctx, index.scalarValue<int32_t>());
 }
 

@@ -33,8 +33,8 @@ template <typename T> std::optional<T> parseWhole(const std::string &text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// Integers may also be written in other notations: 1e3.
-Expected<int64_t> integerOf(const Value &value) {
+/// Accepts integers in exponent or decimal notation too: 1e3, 2.0.
+Expected<int64_t> parseInteger(const Value &value) {
   if (isNumeric(value)) {
     if (auto whole = parseWhole<int64_t>(value.text))
       return *whole;
@@ -42,7 +42,7 @@ Expected<int64_t> integerOf(const Value &value) {
     if (real && *real >= -0x1p63 && *real < 0x1p63 && *real == std::floor(*real))
       return static_cast<int64_t>(*real);
   }
-  return noValue(value, "an integer of 64 bits");
+  return noValue(value, "a 64-bit integer");
 }
 
 Expected<float> floatOf(const Value &value) {
@@ -52,7 +52,7 @@ Expected<float> floatOf(const Value &value) {
     return std::copysign(std::numeric_limits<float>::infinity(), value.text[0] == '-' ? -1.f : 1.f);
   auto real = isNumeric(value) ? parseWhole<double>(value.text) : std::nullopt;
   if (!real || !std::isfinite(static_cast<float>(*real)))
-    return noValue(value, "a number of 32 bits");
+    return noValue(value, "a 32-bit number");
   return static_cast<float>(*real);
 }
 
@@ -125,7 +125,7 @@ Expected<void> writeElement(std::string &out, uint64_t list, const Value &value)
   if (list == BytesList) {
     putBytes(out, 1, TREADLE_TRY(bytesOf(value)));
   } else if (list == Int64List) {
-    putNumberAlways(out, 1, static_cast<uint64_t>(TREADLE_TRY(integerOf(value))));
+    putNumberAlways(out, 1, static_cast<uint64_t>(TREADLE_TRY(parseInteger(value))));
   } else {
     putTag(out, 1, WireType::Fixed32);
     putFixed(out, TREADLE_TRY(floatOf(value)));

@@ -53,7 +53,7 @@ std::span<const DType> dtypesOf(ProtoType type) {
 
 bool isReal(ProtoType type) { return type == ProtoType::Double || type == ProtoType::Float; }
 
-double realOf(ProtoType type, uint64_t encoded) {
+double decodeFloat(ProtoType type, uint64_t encoded) {
   return type == ProtoType::Double ? std::bit_cast<double>(encoded)
                                    : std::bit_cast<float>(static_cast<uint32_t>(encoded));
 }
@@ -64,7 +64,7 @@ uint64_t encodedReal(ProtoType type, double value) {
 }
 
 /// Decodes an integer; results for unsigned types must be read as unsigned.
-int64_t integerOf(ProtoType type, uint64_t encoded) {
+int64_t decodeInteger(ProtoType type, uint64_t encoded) {
   auto unzigzagged = [](auto x) { return (x >> 1) ^ (0 - (x & 1)); };
   auto low = static_cast<uint32_t>(encoded);
   switch (type) {
@@ -321,8 +321,8 @@ void fillValues(const BoundField &bound, std::span<const FieldValues> values, si
   visitNumbers(bound.dtype, [&]<typename T>() {
     fill(out.data<T>(), [&](const FieldValues &v, size_t i) {
       uint64_t encoded = i < v.numbers.size() ? v.numbers[i] : bound.defaultNumber;
-      return isReal(bound.field.type) ? static_cast<T>(realOf(bound.field.type, encoded))
-                                      : static_cast<T>(integerOf(bound.field.type, encoded));
+      return isReal(bound.field.type) ? static_cast<T>(decodeFloat(bound.field.type, encoded))
+                                      : static_cast<T>(decodeInteger(bound.field.type, encoded));
     });
   });
 }
@@ -438,7 +438,7 @@ bool addField(OpContext &ctx, const BoundField &bound, int input, std::span<std:
   for (size_t m = 0; m < out.size(); ++m) {
     int64_t size = sizes.data<int32_t>()[static_cast<int64_t>(m) * fields + input - 1];
     if (size > width) {
-      ctx.fail(invalidArgument("sizes states that message ", m, " has ", size, " values of '",
+      ctx.fail(invalidArgument("sizes declares that message ", m, " has ", size, " values of '",
                                bound.field.name, "', but input ", input, " has ", width));
       return false;
     }

@@ -111,7 +111,7 @@ Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern,
 
 Expected<void> SliceFileReader::addFile(const std::string &path, const FileAccess &files) {
   auto damaged = [&] {
-    return Unexpected(dataLoss("'", path, "' is damaged, or not a checkpoint of version 1"));
+    return Unexpected(dataLoss("'", path, "' is corrupted, or not a checkpoint of version 1"));
   };
   std::string bytes = TREADLE_TRY(readWholeFile(path, files));
   Expected<TableRows> rows = readTable(bytes);
@@ -156,7 +156,7 @@ Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
     std::optional<Tensor> part = readElements(tensor.dtype, *slice.dimsIn(tensor.dims),
                                               fieldOf(message->second, data::Data));
     if (!part)
-      return Unexpected(dataLoss("a slice of tensor '", tensor.name, "' is damaged"));
+      return Unexpected(dataLoss("a slice of tensor '", tensor.name, "' is corrupted"));
     covered += countElements(*common->dimsIn(tensor.dims)).value_or(0);
     parts.push_back({std::move(from), std::move(*common), std::move(*part)});
   }
@@ -177,8 +177,8 @@ Expected<void> SliceFileWriter::add(const std::string &name, const std::vector<i
   if (known == tensors.end())
     known = tensors.insert(known, StoredTensor{name, value.dtype(), dims, {}});
   if (known->dims != dims || known->dtype != value.dtype())
-    return Unexpected(invalidArgument("slices of tensor '", name, "' are of ", dimsText(dims),
-                                      " and of ", dimsText(known->dims)));
+    return Unexpected(invalidArgument("slices of tensor '", name, "' have shapes ", dimsText(dims),
+                                      " and ", dimsText(known->dims)));
   std::string &row = rows[sliceKey(name, slice)];
   if (!row.empty())
     return Unexpected(invalidArgument("tensor '", name, "' is saved twice"));

@@ -109,14 +109,14 @@ TEST_F(SliceFile, RejectsElementsOfWrongDtypeOrShape) {
   putBytes(good, 5, std::string(16, '\0'));
   EXPECT_EQ(errorOfElements(good), "");
   putNumber(ofStrings, 1, static_cast<uint64_t>(DType::String));
-  EXPECT_EQ(errorOfElements(good + ofStrings), "DataLossError: a slice of tensor 'w' is damaged");
+  EXPECT_EQ(errorOfElements(good + ofStrings), "DataLossError: a slice of tensor 'w' is corrupted");
   putNumber(dim, 1, 0);
   putBytes(shape, 2, dim);
   putBytes(ofAnotherShape, 2, shape);
   EXPECT_EQ(errorOfElements(good + ofAnotherShape),
-            "DataLossError: a slice of tensor 'w' is damaged");
+            "DataLossError: a slice of tensor 'w' is corrupted");
   putBytes(one, 5, "");
-  EXPECT_EQ(errorOfElements(one), "DataLossError: a slice of tensor 'w' is damaged");
+  EXPECT_EQ(errorOfElements(one), "DataLossError: a slice of tensor 'w' is corrupted");
 }
 
 } // namespace

@@ -87,7 +87,8 @@ void sliceBatch(OpContext &ctx) {
   const Tensor &passed = ctx.input(0), &whole = ctx.input(1);
   if (passed.rank() == 0 || whole.rank() == 0 || passed.dim(0) > whole.dim(0))
     return ctx.fail(invalidArgument("the batch is ", tensorTypeText(passed), ", padded to ",
-                                    tensorTypeText(whole), ", expected at least as many rows"));
+                                    tensorTypeText(whole),
+                                    ", expected at least the rows of the batch"));
   int64_t rows = passed.dim(0), filled = whole.dim(0);
   for (int i = 0; i < ctx.numOutputs(); ++i) {
     const Tensor &result = ctx.input(i + 2);

@@ -40,8 +40,8 @@ Expected<Tensor> decodeBmp(std::string_view file, int64_t channels) {
         invalidArgument("the BMP file has ", stored, " bytes per pixel, expected 1, 3 or 4"));
   if (width <= 0 || !height || offset < 0 ||
       width * height >= std::numeric_limits<int32_t>::max() / 8)
-    return Unexpected(
-        invalidArgument("the BMP file states ", height, " by ", width, " pixels at byte ", offset));
+    return Unexpected(invalidArgument("the BMP header declares ", height, " by ", width,
+                                      " pixels at byte ", offset));
   int64_t rowSize = (stored * width + 3) / 4 * 4;
   if (static_cast<int64_t>(file.size()) != offset + rowSize * height)
     return Unexpected(invalidArgument("the BMP file has ", file.size(), " bytes, expected ",

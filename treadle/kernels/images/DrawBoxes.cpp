@@ -47,7 +47,7 @@ public:
     auto size = TREADLE_OR_RETURN(readImageShape(ctx, 0, "images"));
     const Tensor images = ctx.input(0), boxes = ctx.input(1);
     if (boxes.rank() != 3 || boxes.dim(0) != size.batch || boxes.dim(2) != 4)
-      return ctx.fail(invalidArgument("boxes must be of [", size.batch, ",count,4], but are of ",
+      return ctx.fail(invalidArgument("boxes must have shape [", size.batch, ",count,4], but has ",
                                       dimsText(boxes.dims())));
     if (size.channels != 1 && size.channels != 3 && size.channels != 4)
       return ctx.fail(

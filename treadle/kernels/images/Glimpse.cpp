@@ -15,7 +15,7 @@ struct GlimpseState {
   bool isFirstVersion = false; // in which offsets always refer to the window's center
 };
 
-/// Returns the begin of a window of `size` on an axis of `whole` pixels.
+/// Returns the start of a window of `size` on an axis of `whole` pixels.
 int64_t windowStart(float offset, int64_t size, int64_t whole, const GlimpseState &how) {
   auto w = static_cast<float>(whole), s = static_cast<float>(size);
   if (how.isNormalized)

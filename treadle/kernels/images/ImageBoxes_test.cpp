@@ -19,7 +19,7 @@ TEST(DrawBoundingBoxes, DrawsWhatIsInside) {
   Tensor inverted = tensor<float>({1, 1, 4}, {1, 0, 0, 1});
   EXPECT_EQ(values<float>(run1("DrawBoundingBoxes", {image, inverted})), std::vector<float>(9));
   EXPECT_EQ(errorOf("DrawBoundingBoxes", {image, tensor<float>({1, 1, 3}, {0, 0, 1})}),
-            "InvalidArgumentError: boxes must be of [1,count,4], but are of [1,1,3]");
+            "InvalidArgumentError: boxes must have shape [1,count,4], but has [1,1,3]");
 }
 
 TEST(SampleDistortedBoundingBox, DrawsFromTheSeedsStream) {

@@ -10,11 +10,11 @@
 
 namespace treadle {
 
-/// Whether a file can plausibly hold as many bytes of pixels as its header states. Compressed
+/// Whether a file can plausibly hold as many bytes of pixels as its header declares. Compressed
 /// formats can state gigabytes in 30 bytes; these are rejected before any memory is allocated.
 inline bool isPlausibleSize(std::string_view file, int64_t bytes) {
-  constexpr int64_t alwaysAllowed = 256 << 20, mostTimes = 4096;
-  return bytes <= alwaysAllowed || bytes / mostTimes <= static_cast<int64_t>(file.size());
+  constexpr int64_t alwaysAllowed = 256 << 20, maxTimes = 4096;
+  return bytes <= alwaysAllowed || bytes / maxTimes <= static_cast<int64_t>(file.size());
 }
 
 struct CropWindow {

@@ -65,9 +65,9 @@ private:
   /// Bounds the number of scans: a few bytes can add one more scan over all blocks; real files have
   /// about ten.
   void boundScans() {
-    constexpr int64_t alwaysAllowed = 100, mostTimes = 1024;
+    constexpr int64_t alwaysAllowed = 100, maxTimes = 1024;
     int64_t scans = info.input_scan_number;
-    if (scans > alwaysAllowed && scans * numBlocks() / mostTimes > std::ssize(file))
+    if (scans > alwaysAllowed && scans * numBlocks() / maxTimes > std::ssize(file))
       ERREXIT(&info, JERR_BAD_PROGRESSION);
   }
   void setSource() {
@@ -168,7 +168,7 @@ Expected<LineRange> startLines(JpegReader &reader, const JpegReadOptions &option
     return Unexpected(
         invalidArgument("a JPEG image of ", height, " by ", width, " pixels cannot be decoded"));
   if (!reader.mayHoldImage())
-    return Unexpected(invalidArgument("the JPEG file states an implausible size of ", height,
+    return Unexpected(invalidArgument("the JPEG header declares an implausible size of ", height,
                                       " by ", width, " pixels; is it truncated?"));
   if (channels != 1 && channels != 3)
     return Unexpected(invalidArgument("the JPEG file has ", channels, " channels"));

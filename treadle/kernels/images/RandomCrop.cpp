@@ -130,7 +130,7 @@ Expected<SamplingInputs> readScene(OpContext &ctx, const Sampling &how) {
   if (height < 0 || width < 0 || height >= most || width >= most)
     return Unexpected(invalidArgument("image_size is ", height, " by ", width));
   if (boxes.rank() != 3 || boxes.dim(2) != 4)
-    return Unexpected(invalidArgument("bounding_boxes must be of [batch,count,4], but are of ",
+    return Unexpected(invalidArgument("bounding_boxes must have shape [batch,count,4], but has ",
                                       dimsText(boxes.dims())));
   SamplingInputs scene{height, width, {}, how.minCovered};
   if (ctx.numInputs() > 2) {

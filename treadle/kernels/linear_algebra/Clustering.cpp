@@ -150,13 +150,13 @@ void initialize(OpContext &ctx) {
   if (points.rank() != 2)
     return ctx.fail(invalidArgument("points must be a matrix, but are ", tensorTypeText(points)));
   auto &[wanted, seed, retries] = values;
-  constexpr int64_t mostRetries = 1 << 20;
+  constexpr int64_t maxRetries = 1 << 20;
   if (retries < 0 && wanted > 0) // TensorFlow's default
     retries = 2 + static_cast<int64_t>(std::log(static_cast<double>(wanted)));
-  if (wanted < 1 || wanted > points.dim(0) || retries > mostRetries)
+  if (wanted < 1 || wanted > points.dim(0) || retries > maxRetries)
     return ctx.fail(invalidArgument("num_to_sample is ", wanted, " and num_retries_per_sample ",
                                     retries, ", expected 1 to ", points.dim(0), " and at most ",
-                                    mostRetries));
+                                    maxRetries));
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, DType::Float32, {wanted, points.dim(1)}));
   Seeding seeding(points, seed, retries);
   for (int64_t i = 0; i < wanted; ++i)

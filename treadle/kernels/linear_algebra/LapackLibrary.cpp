@@ -12,7 +12,7 @@ namespace treadle::lapack {
 namespace {
 
 /// Limit on rows, since LAPACK uses int for sizes and products of sizes.
-constexpr int64_t mostRows = 16384;
+constexpr int64_t maxRows = 16384;
 
 /// Debian's OpenBLAS without threads.
 constexpr const char *path = TREADLE_OPENBLAS;
@@ -112,7 +112,7 @@ template <typename T> struct Work {
 namespace {
 
 bool isUsableFor(int64_t rows, int64_t columns, int64_t least) {
-  return std::min(rows, columns) >= least && std::max(rows, columns) <= mostRows && openBlas();
+  return std::min(rows, columns) >= least && std::max(rows, columns) <= maxRows && openBlas();
 }
 
 } // namespace

@@ -12,7 +12,7 @@ enum class Spectrum : uint8_t { SelfAdjoint, Singular, General };
 /// (results should equal Eigen's) only for unusually large matrices. Loads the library for the
 /// first matrix that is large enough. Thread-safe.
 bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
-/// Same, for Cholesky and column-major LU factors.
+/// Like `isFaster`, but for Cholesky and column-major LU factors.
 bool isFasterCholesky(int64_t size);
 bool isFasterLu(int64_t rows, int64_t columns);
 

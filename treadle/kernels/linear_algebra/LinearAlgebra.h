@@ -24,7 +24,7 @@ struct Matrices {
 
   /// Returns false, with ctx failed, if the rank is less than 2.
   bool read(OpContext &ctx, const Tensor &t);
-  /// Same, and the matrices must be square.
+  /// Like `read`, and the matrices must be square.
   bool readSquare(OpContext &ctx, const Tensor &t);
   /// Returns the batch dimensions followed by `inner`.
   std::vector<int64_t> dimsWith(std::initializer_list<int64_t> inner) const;
@@ -88,7 +88,7 @@ int64_t firstFailure(OpContext &ctx, const Matrices &m, double operations, Solve
   return first < m.batch ? first.load() : -1;
 }
 
-/// Same, for functions that can't fail.
+/// Calls a function that can't fail for each matrix.
 template <typename Solve>
 void forEachMatrix(OpContext &ctx, const Matrices &m, double operations, Solve solve) {
   ctx.parallelFor(m.batch, costOf(m, operations), [&](int64_t begin, int64_t end) {

@@ -157,19 +157,18 @@ Expected<int64_t> readSize(OpContext &ctx, int i) {
 // Sets the sizes. Sizes that aren't given are the smallest that hold the diagonals; if both are
 // missing, those of a square matrix.
 Expected<void> setSizes(Diagonals &ds, int64_t rows, int64_t cols) {
-  int64_t leastRows = ds.longest - std::min<int64_t>(ds.upper, 0);
-  int64_t leastCols = ds.longest + std::max<int64_t>(ds.lower, 0);
+  int64_t minRows = ds.longest - std::min<int64_t>(ds.upper, 0);
+  int64_t minCols = ds.longest + std::max<int64_t>(ds.lower, 0);
   if (rows == -1 && cols == -1) {
-    ds.rows = ds.cols = std::max(leastRows, leastCols);
+    ds.rows = ds.cols = std::max(minRows, minCols);
     return {};
   }
-  ds.rows = rows == -1 ? leastRows : rows;
-  ds.cols = cols == -1 ? leastCols : cols;
-  if (ds.rows >= leastRows && ds.cols >= leastCols &&
-      (ds.rows == leastRows || ds.cols == leastCols))
+  ds.rows = rows == -1 ? minRows : rows;
+  ds.cols = cols == -1 ? minCols : cols;
+  if (ds.rows >= minRows && ds.cols >= minCols && (ds.rows == minRows || ds.cols == minCols))
     return {};
   return Unexpected(invalidArgument("num_rows is ", ds.rows, " and num_cols ", ds.cols,
-                                    ", expected at least ", leastRows, " and ", leastCols,
+                                    ", expected at least ", minRows, " and ", minCols,
                                     ", and one of them exactly"));
 }
 

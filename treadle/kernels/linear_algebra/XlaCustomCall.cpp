@@ -66,7 +66,7 @@ template <typename W> void write(Tensor &t, int64_t i, const LapackResult<W> &va
 }
 
 /// Allocates the results, with the sizes of those of the first matrix; if there is no matrix, with
-/// the sizes that the node states.
+/// the sizes that the node specifies.
 template <typename W>
 bool allocate(OpContext &ctx, const CallState &s, Dims batch,
               const std::vector<LapackResult<W>> &first, std::vector<Tensor *> &out) {

@@ -43,7 +43,7 @@ public:
 
   std::optional<Error> write(int64_t index, Tensor value);
   Expected<Tensor> read(int64_t index);
-  /// Sets the shape of the elements; returns an error if it contradicts what is known.
+  /// Sets the shape of the elements; returns an error if it is incompatible with the known shape.
   std::optional<Error> setElementShape(const PartialShape &shape);
 
   /// Returns the array of gradients of that name, created on first use: of the same size, with

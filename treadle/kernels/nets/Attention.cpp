@@ -40,7 +40,7 @@ struct AttentionSizes {
   int64_t maskRow = 0, maskColumn = 0;
 };
 
-bool havePrefix(const Tensor &t, const Tensor &query) {
+bool haveSameBatchDims(const Tensor &t, const Tensor &query) {
   return t.rank() == query.rank() &&
          std::ranges::equal(t.dims().first(t.dims().size() - 2),
                             query.dims().first(query.dims().size() - 2));
@@ -79,7 +79,7 @@ bool readMask(const Tensor &query, const Tensor &mask, AttentionSizes &shape) {
 std::optional<AttentionSizes> shapeOf(OpContext &ctx, const Tensor *mask) {
   const Tensor &query = ctx.input(0), &key = ctx.input(1), &value = ctx.input(2);
   int rank = query.rank();
-  if (rank < 2 || !havePrefix(key, query) || !havePrefix(value, query) ||
+  if (rank < 2 || !haveSameBatchDims(key, query) || !haveSameBatchDims(value, query) ||
       query.dim(rank - 1) != key.dim(rank - 1) || key.dim(rank - 2) != value.dim(rank - 2))
     return std::nullopt;
   AttentionSizes shape;

@@ -26,8 +26,8 @@ std::optional<std::vector<Labels>> readLabels(OpContext &ctx, int64_t batch) {
   const Tensor &indices = ctx.input(1), &values = ctx.input(2);
   if (indices.rank() != 2 || indices.dim(1) != 2 || values.rank() != 1 ||
       values.count() != indices.dim(0)) {
-    ctx.fail(invalidArgument("labels_indices and labels_values must be a matrix of two columns and "
-                             "a vector of as many rows, but are ",
+    ctx.fail(invalidArgument("labels_indices and labels_values must have shapes "
+                             "[count,2] and [count], but are ",
                              tensorTypeText(indices), " and ", tensorTypeText(values)));
     return std::nullopt;
   }

@@ -61,12 +61,12 @@ struct RnnLayout {
 
 Expected<RnnLayout> makeLayout(const RnnConfig &kind, int64_t layers, int64_t units,
                                int64_t inputSize) {
-  constexpr int64_t mostLayers = 4096, mostUnits = int64_t{1} << 20;
-  if (layers < 1 || layers > mostLayers || units < 1 || units > mostUnits || inputSize < 1 ||
-      inputSize > mostUnits)
+  constexpr int64_t maxLayers = 4096, maxUnits = int64_t{1} << 20;
+  if (layers < 1 || layers > maxLayers || units < 1 || units > maxUnits || inputSize < 1 ||
+      inputSize > maxUnits)
     return Unexpected(invalidArgument("the network has ", layers, " layers, ", units,
                                       " units and an input size of ", inputSize, ", expected 1 to ",
-                                      mostLayers, " layers and sizes of 1 to ", mostUnits));
+                                      maxLayers, " layers and sizes of 1 to ", maxUnits));
   RnnLayout layout{kind, layers, units, inputSize};
   if (kind.inputMode == "skip_input" && inputSize != units)
     return Unexpected(invalidArgument("the input size is ", inputSize,

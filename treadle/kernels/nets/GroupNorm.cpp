@@ -145,10 +145,10 @@ void runGroupNorm(OpContext &ctx) {
   GroupNormArrays a{x.data<float>(),  scale.data<float>(), offset.data<float>(),
                     y->data<float>(), mean->data<float>(), rstd->data<float>()};
   // Minimum number of contiguous channels, so that they fill a few vectors.
-  constexpr int64_t leastChannels = 64;
+  constexpr int64_t minChannels = 64;
   int64_t together = state.channelsFirst || s.perGroup() == 0
                          ? 1
-                         : (leastChannels + s.perGroup() - 1) / s.perGroup();
+                         : (minChannels + s.perGroup() - 1) / s.perGroup();
   int64_t parts = (s.groups + together - 1) / together;
   double cost =
       1.0 * static_cast<double>(together * s.perGroup()) * static_cast<double>(s.positions);

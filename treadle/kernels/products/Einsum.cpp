@@ -204,9 +204,9 @@ struct DotState {
   DType computed, out;
 };
 
-/// Gives each pair of dimensions of the two operands one label. Returns false if a number isn't a
-/// dimension.
-bool join(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char &next) {
+/// Assigns one label to each pair of contracted or batch dimensions. Returns false if a dimension
+/// is out of range or has a label already.
+bool labelPairs(const std::vector<int64_t> (&dims)[2], std::string (&labels)[2], char &next) {
   if (dims[0].size() != dims[1].size())
     return false;
   for (size_t i = 0; i < dims[0].size(); ++i, ++next)
@@ -230,10 +230,10 @@ Expected<EinsumState> labelOperands(const DotState &s, const Tensor &a, const Te
                            std::string(static_cast<size_t>(b.rank()), 0)};
   EinsumState product = s.product;
   char next = first;
-  bool isGood = join(s.numbers.batch, labels, next);
+  bool isGood = labelPairs(s.numbers.batch, labels, next);
   for (char label = first; label < next; ++label)
     product.output += label;
-  if (!isGood || !join(s.numbers.summed, labels, next))
+  if (!isGood || !labelPairs(s.numbers.summed, labels, next))
     return Unexpected(invalidArgument("dimension_numbers do not match operands of shapes ",
                                       dimsText(a.dims()), " and ", dimsText(b.dims())));
   for (std::string &side : labels)

@@ -9,11 +9,11 @@
 namespace treadle {
 
 /// Minimum number of rows: packing costs as much as multiplying a few rows.
-constexpr int64_t leastRows = 3;
+constexpr int64_t minRows = 3;
 
 bool shouldPack(const Product &p) {
-  constexpr int64_t leastColumns = 8, leastProducts = 16384;
-  return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
+  constexpr int64_t minColumns = 8, minProducts = 16384;
+  return p.m >= minRows && p.n >= minColumns && p.m * p.n * p.k >= minProducts;
 }
 
 namespace {
@@ -100,7 +100,7 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
 void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                     const FloatMatrix &b, const PackedResult &out) {
   Execution alone; // no run: works on this thread only
-  bool hasFewRows = rows < leastRows && !a.isTransposed;
+  bool hasFewRows = rows < minRows && !a.isTransposed;
   if (hasFewRows || depth == 0 || !multiply(alone, rows, columns, depth, a, b, out))
     multiplyRowByRow(rows, columns, depth, a, b, out);
 }

@@ -20,7 +20,7 @@ inline FloatMatrix rightOf(const Product &p, const float *b) {
 /// Computes out = a * b on the run's threads.
 void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const float *b,
                     const PackedResult &out);
-/// Same, on this thread only.
+/// Like the overload above, but on this thread only.
 void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                     const FloatMatrix &b, const PackedResult &out);
 

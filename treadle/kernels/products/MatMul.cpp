@@ -242,10 +242,10 @@ void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const
 // if it isn't.
 bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
                      Tensor &out, const Epilogue *epilogue) {
-  constexpr int64_t leastDepth = 16, leastColumns = 16;
+  constexpr int64_t minDepth = 16, minColumns = 16;
   const MatMulState &s = ctx.state<MatMulState>();
   bool areFloats = a.dtype() == DType::Float32 && b.dtype() == DType::Float32;
-  if (!areFloats || s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
+  if (!areFloats || s.out != DType::Float32 || p.k < minDepth || p.n < minColumns)
     return false;
   auto packed = s.weights->find(
       b, [&] { return PackedMatrix::make(ctx, p.k, p.n, rightOf(p, b.data<float>())); });

@@ -18,7 +18,7 @@
 namespace treadle {
 namespace {
 
-constexpr int lanes = tileLanes, tileVectors = mostTileVectors, tileColumns = lanes * tileVectors;
+constexpr int lanes = tileLanes, tileVectors = maxTileVectors, tileColumns = lanes * tileVectors;
 constexpr int rowsOfTile = tileRows(tileVectors);
 /// Number of rows of the left operand per block, so that a block of short rows stays in the L2
 /// cache.
@@ -29,7 +29,7 @@ static_assert(rowsPerBlock % rowsOfTile == 0);
 constexpr int64_t depthOfPanel =
     (400 << 10) / sizeof(float) / tileColumns / elementsOfSum * elementsOfSum;
 /// Enough parts for a few threads to share the work evenly.
-constexpr int64_t targetParts = 8, leastPanels = 4;
+constexpr int64_t targetParts = 8, minPanels = 4;
 /// ns of work that are shared with workers that are spinning, but too short to wake up others.
 constexpr double minSharedWork = 6000, maxSpinningWork = 40000;
 
@@ -245,8 +245,8 @@ class RowCopies {
 public:
   static bool areNeeded(std::span<const float *const> rows, const PackedLeft &left,
                         int64_t panels) {
-    constexpr int64_t page = 4096 / sizeof(float), leastPanels = 2;
-    return left.step != 1 || (panels >= leastPanels && std::ssize(rows) >= rowsOfTile &&
+    constexpr int64_t page = 4096 / sizeof(float), minPanels = 2;
+    return left.step != 1 || (panels >= minPanels && std::ssize(rows) >= rowsOfTile &&
                               left.segments.size() == 1 && (rows[1] - rows[0]) % page == 0);
   }
 
@@ -370,7 +370,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   int64_t perBlock = (rows + blocks * rowsOfTile - 1) / (blocks * rowsOfTile) * rowsOfTile;
   blocks = (rows + perBlock - 1) / perBlock;
   int64_t panels = right.panels();
-  int64_t parts = std::clamp<int64_t>(targetParts / blocks, 1, std::max(panels / leastPanels, 1L));
+  int64_t parts = std::clamp<int64_t>(targetParts / blocks, 1, std::max(panels / minPanels, 1L));
   int64_t perPart = (panels + parts - 1) / parts;
   parts = (panels + perPart - 1) / perPart;
 

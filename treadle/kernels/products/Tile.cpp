@@ -141,7 +141,7 @@ template <int rows, int vectors>
     sums.addFrom(to);
 }
 
-/// Same, in partial sums, each of which is added to the total.
+/// Like `addShort`, but in partial sums, each of which is added to the total.
 template <int rows, int vectors>
 [[gnu::always_inline]] inline void addLong(const TileWork &work, float *const (&to)[rows],
                                            Sums<rows, vectors> &sums) {
@@ -192,23 +192,23 @@ template <int rows, int vectors> void run(const TileWork &work) {
 using Run = void (*)(const TileWork &);
 
 template <int vectors, int... rows>
-constexpr std::array<Run, mostTileRows> runsOf(std::integer_sequence<int, rows...>) {
+constexpr std::array<Run, maxTileRows> runsOf(std::integer_sequence<int, rows...>) {
   return {run<rows + 1, vectors>...};
 }
 
 template <int... vectors>
-constexpr std::array<std::array<Run, mostTileRows>, mostTileVectors>
+constexpr std::array<std::array<Run, maxTileRows>, maxTileVectors>
 allRuns(std::integer_sequence<int, vectors...>) {
   return {runsOf<vectors + 1>(std::make_integer_sequence<int, tileRows(vectors + 1)>())...};
 }
 
-constexpr auto runs = allRuns(std::make_integer_sequence<int, mostTileVectors>());
+constexpr auto runs = allRuns(std::make_integer_sequence<int, maxTileVectors>());
 
 /// Runs a tile whose last vectors have columns that the result lacks.
 void runWide(TileWork work) {
-  alignas(64) float all[mostTileRows * mostTileVectors * tileLanes] = {};
-  alignas(64) float offset[mostTileVectors * tileLanes] = {};
-  int64_t rows[mostTileRows], columns = int64_t{work.vectors} * tileLanes;
+  alignas(64) float all[maxTileRows * maxTileVectors * tileLanes] = {};
+  alignas(64) float offset[maxTileVectors * tileLanes] = {};
+  int64_t rows[maxTileRows], columns = int64_t{work.vectors} * tileLanes;
   for (int r = 0; r < work.rows; ++r) {
     rows[r] = r * columns;
     if (work.adds)

@@ -14,11 +14,11 @@
 namespace treadle {
 
 #if defined(__AVX512F__)
-constexpr int tileLanes = 16, mostTileVectors = 4;
+constexpr int tileLanes = 16, maxTileVectors = 4;
 #elif defined(__AVX__)
-constexpr int tileLanes = 8, mostTileVectors = 2;
+constexpr int tileLanes = 8, maxTileVectors = 2;
 #else
-constexpr int tileLanes = 4, mostTileVectors = 2;
+constexpr int tileLanes = 4, maxTileVectors = 2;
 #endif
 
 /// Number of rows of a tile of so many vectors: the sums, a row of the panel and an element have
@@ -31,7 +31,7 @@ constexpr int tileRows(int vectors) {
 #endif
   return rows[vectors - 1];
 }
-constexpr int mostTileRows = 12;
+constexpr int maxTileRows = 12;
 /// Approximate ns per multiplication.
 constexpr double nsPerTileProduct = 0.012;
 constexpr int64_t tileStride = 8, cacheLine = 64;

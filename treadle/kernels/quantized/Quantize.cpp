@@ -14,7 +14,7 @@ struct QuantizeState {
   Mode mode;
   bool halfToEven, isNarrow;
   int64_t axis;
-  float leastRange;
+  float minRange;
   DType dtype;
 };
 
@@ -28,7 +28,7 @@ Expected<QuantizeState> stateOf(const BindContext &node) {
   s.halfToEven = rounding == "HALF_TO_EVEN";
   s.isNarrow = node.attrs.getOr("narrow_range", false);
   s.axis = node.attrs.getOr<int64_t>("axis", -1);
-  s.leastRange = node.attrs.getOr("ensure_minimum_range", 0.01f);
+  s.minRange = node.attrs.getOr("ensure_minimum_range", 0.01f);
   s.dtype = node.outputTypes[0];
   if (s.halfToEven && s.mode != Mode::Scaled)
     return Unexpected(
@@ -129,7 +129,7 @@ template <typename T> struct QuantizeKernel {
                                         ", which is less than "
                                         "min_range, ",
                                         range.min));
-      range = widened(range, s.leastRange);
+      range = widened(range, s.minRange);
       quantizeSlice<T>(s, slices, k, in.data<float>(), out->data<T>(), range);
       outMin->data<float>()[k] = range.min;
       outMax->data<float>()[k] = range.max;

@@ -67,7 +67,7 @@ public:
     }
     return p;
   }
-  /// Same; nullopt, with ctx failed, on errors.
+  /// Like `of`, but returns nullopt, with ctx failed, on errors.
   static std::optional<QuantizationParameters> read(OpContext &ctx, int i, int64_t axis, Dims dims,
                                                     bool mustBePositive = true) {
     return ctx.check(of(ctx, i, axis, dims, mustBePositive));

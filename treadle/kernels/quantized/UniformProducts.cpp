@@ -116,8 +116,8 @@ Expected<void> readNumbers(std::string_view bytes, int64_t rank, WindowState &w)
                                       "UniformQuantizedConvolutionDimensionNumbersAttr"));
   // batch, features, spatial; output and input features, spatial
   bool isDefault = fields[2].empty();
-  constexpr int64_t mostDims = 128; // the numbers of a one-byte varint
-  auto isDimension = [&](int64_t d) { return d >= 0 && d < std::min(rank, mostDims); };
+  constexpr int64_t maxDims = 128; // the numbers of a one-byte varint
+  auto isDimension = [&](int64_t d) { return d >= 0 && d < std::min(rank, maxDims); };
   auto dimension = [&](size_t field, int64_t otherwise) {
     return isDefault ? otherwise : fields[field].empty() ? 0 : fields[field].back();
   };

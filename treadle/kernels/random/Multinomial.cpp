@@ -52,7 +52,7 @@ bool checkInputs(OpContext &ctx, const Tensor &logits, const Tensor &samples) {
     ctx.fail(invalidArgument("logits must be a matrix with at least one class, but have shape ",
                              dimsText(logits.dims())));
   else if (!samples.isScalar() || samples.scalarValue<int32_t>() < 0)
-    ctx.fail(invalidArgument("num_samples must be a scalar of 0 or more, but it is ",
+    ctx.fail(invalidArgument("num_samples must be a non-negative scalar, but is ",
                              samples.isScalar() ? std::to_string(samples.scalarValue<int32_t>())
                                                 : tensorTypeText(samples)));
   return !ctx.hasFailed();

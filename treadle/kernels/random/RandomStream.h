@@ -12,7 +12,7 @@ namespace treadle {
 /// Number of blocks that TensorFlow reserves per element, regardless of need.
 inline constexpr uint64_t blocksPerElement = 256;
 
-/// The stream of a node with seeds. It is kept in the session, whatever is fetched. Seeds of 0 and
+/// The stream of a node with seeds. The session keeps it, and all requests share it. Seeds of 0 and
 /// 0 mean a nondeterministic seed.
 class NodeStream {
 public:

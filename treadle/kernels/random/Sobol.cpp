@@ -16,7 +16,7 @@ using DirectionNumbers = std::array<uint32_t, numBits>;
 constexpr uint16_t numbers[] = {
 #include "treadle/kernels/random/SobolNumbers.inc"
 };
-constexpr int64_t mostDims = 1111;
+constexpr int64_t maxDims = 1111;
 
 /// The bits of the fraction, most significant first, for each bit of a point's index.
 DirectionNumbers firstDirections() {
@@ -67,9 +67,9 @@ bool readRequest(OpContext &ctx, SobolRequest &request) {
                              "points"));
     return false;
   }
-  if (dims > mostDims)
-    ctx.fail(unimplemented("points of ", dims, " dimensions, expected at most ", mostDims));
-  return dims <= mostDims;
+  if (dims > maxDims)
+    ctx.fail(unimplemented("points of ", dims, " dimensions, expected at most ", maxDims));
+  return dims <= maxDims;
 }
 
 /// Point `n` combines the directions of the bits of n's Gray code.

@@ -121,8 +121,8 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
   /// Searches `width` adjacent columns.
   template <typename Index>
   static void inColumns(const T *x, int64_t length, int64_t inner, int64_t width, int64_t *out) {
-    C best[mostColumns];
-    Index at[mostColumns] = {};
+    C best[maxColumns];
+    Index at[maxColumns] = {};
     std::fill_n(best, width, Ruled::template start<T>());
     for (int64_t k = 0; k < length; ++k, x += inner) {
       TREADLE_VECTORISE
@@ -136,7 +136,7 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
     std::copy_n(at, width, out);
   }
 
-  static constexpr int64_t mostColumns = 256;
+  static constexpr int64_t maxColumns = 256;
 
   static void run(OpContext &ctx, const void *in, int64_t outer, int64_t length, int64_t inner,
                   int64_t *out) {
@@ -147,16 +147,16 @@ template <typename T, typename Order, template <typename> typename Rule> struct 
         for (int64_t o = begin; o < end; ++o)
           out[o] = inRow(x + o * length, length);
       });
-    int64_t groups = (inner + mostColumns - 1) / mostColumns;
+    int64_t groups = (inner + maxColumns - 1) / maxColumns;
     auto search = length <= std::numeric_limits<int32_t>::max() && sizeof(C) <= 4
                       ? inColumns<int32_t>
                       : inColumns<int64_t>;
-    ctx.parallelFor(outer * groups, 0.3 * cost * static_cast<double>(std::min(inner, mostColumns)),
+    ctx.parallelFor(outer * groups, 0.3 * cost * static_cast<double>(std::min(inner, maxColumns)),
                     [&](int64_t begin, int64_t end) {
                       for (int64_t g = begin; g < end; ++g) {
-                        int64_t o = g / groups, i = g % groups * mostColumns;
+                        int64_t o = g / groups, i = g % groups * maxColumns;
                         search(x + o * length * inner + i, length, inner,
-                               std::min(mostColumns, inner - i), out + o * inner + i);
+                               std::min(maxColumns, inner - i), out + o * inner + i);
                       }
                     });
   }

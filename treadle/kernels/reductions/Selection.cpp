@@ -19,7 +19,7 @@ template <typename T> struct NthElementKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0), nth = ctx.input(1);
     if (!nth.isScalar() || nth.scalarValue<int32_t>() < 0)
-      return ctx.fail(invalidArgument("n must be a scalar of 0 or more, but it is ",
+      return ctx.fail(invalidArgument("n must be a non-negative scalar, but is ",
                                       nth.isScalar() ? std::to_string(nth.scalarValue<int32_t>())
                                                      : tensorTypeText(nth)));
     int64_t n = nth.scalarValue<int32_t>();
@@ -113,7 +113,7 @@ void nearestNeighbors(OpContext &ctx) {
   if (!points.dim(0) || !centers.dim(0))
     return ctx.fail(invalidArgument("there must be at least one point and one center"));
   if (!number.isScalar() || number.scalarValue<int64_t>() < 0)
-    return ctx.fail(invalidArgument("k must be a scalar of 0 or more, but it is ",
+    return ctx.fail(invalidArgument("k must be a non-negative scalar, but is ",
                                     number.isScalar()
                                         ? std::to_string(number.scalarValue<int64_t>())
                                         : tensorTypeText(number)));

@@ -10,7 +10,7 @@
 
 namespace treadle::fourier {
 
-/// The lines of an array along one dimension, or prefixes of them.
+/// The one-dimensional slices of an array along one dimension, or prefixes of them.
 template <typename T> struct Lines {
   T *data;
   int64_t step = 1; // distance between elements of a line

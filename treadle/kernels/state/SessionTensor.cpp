@@ -73,8 +73,8 @@ void get(OpContext &ctx) {
   if (!value)
     return;
   if (value->dtype() != ctx.state<DType>())
-    return ctx.fail(invalidArgument("the handle is of ", tensorTypeText(*value), ", expected ",
-                                    dtypeName(ctx.state<DType>())));
+    return ctx.fail(invalidArgument("the tensor of the handle is ", tensorTypeText(*value),
+                                    ", expected ", dtypeName(ctx.state<DType>())));
   ctx.setOutput(0, std::move(*value));
 }
 

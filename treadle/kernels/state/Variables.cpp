@@ -156,7 +156,7 @@ Expected<BoundKernel> bindReadMany(const BindContext &node) {
 }
 
 void varIsInitialized(OpContext &ctx) {
-  Variable *variable = handledVariable(ctx.input(0));
+  Variable *variable = variableOfHandle(ctx.input(0));
   bool isInitialized = variable && static_cast<bool>(variable->read());
   ctx.setOutput(0, Tensor::scalar(DType::Bool, isInitialized));
 }

@@ -18,7 +18,7 @@ struct VocabularyFormat {
 };
 
 /// Reads the keys and values of a file. NotFound if it doesn't exist; InvalidArgument for lines
-/// without a required column, for invalid numbers, and for a file of fewer lines than stated.
+/// without a required column, for invalid numbers, and for a file with fewer lines than expected.
 Expected<std::pair<Tensor, Tensor>> readVocabulary(const std::string &path,
                                                    const VocabularyFormat &format, DType key,
                                                    DType value, const FileAccess &files);

@@ -235,7 +235,7 @@ void decodeCompressed(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
   for (int64_t i = 0; out && i < in.count(); ++i)
     if (!inflateAll(in.data<std::string>()[i], windowBits, out->data<std::string>()[i]))
-      return ctx.fail(dataLoss("string ", i, " is not compressed as compression_type states"));
+      return ctx.fail(dataLoss("string ", i, " is not compressed as compression_type specifies"));
 }
 
 Expected<BoundKernel> bindDecodeCompressed(const BindContext &node) {

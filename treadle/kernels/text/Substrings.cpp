@@ -189,7 +189,7 @@ Expected<BoundKernel> bindNGrams(const BindContext &node) {
                 node.attrs.getOr("preserve_short_sequences", false)};
   for (int64_t width : ngrams.widths)
     if (width < 1)
-      return Unexpected(invalidArgument("ngram_widths has ", width, ", expected at least 1"));
+      return Unexpected(invalidArgument("ngram_widths contains ", width, ", expected at least 1"));
   return boundWith(stringNGrams, std::move(ngrams));
 }
 

@@ -200,7 +200,7 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
   return true;
 }
 
-/// Same, for the gradient of the filter.
+/// Like `runPlan`, but for the gradient of the filter.
 bool runFilterPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &form,
                    const float *in, const float *out, float *filter) {
   std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
@@ -526,11 +526,10 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   if (format != "HWIO" && (!s.outermostFirst || isDepthwise))
     return Unexpected(unimplemented("op '", node.op, "' does not support filter_format ", format));
   s.sampling = node.attrs.getOr("sampling", int64_t{1});
-  constexpr int64_t mostSampling = 1 << 20, mostStride = int64_t{1} << 40;
+  constexpr int64_t maxSampling = 1 << 20, maxStride = int64_t{1} << 40;
   if (s.sampling != 1 &&
-      (s.sampling < 1 || s.sampling > mostSampling || std::ranges::max(attrs.strides) > mostStride))
-    return Unexpected(
-        invalidArgument("sampling is ", s.sampling, ", expected 1 to ", mostSampling));
+      (s.sampling < 1 || s.sampling > maxSampling || std::ranges::max(attrs.strides) > maxStride))
+    return Unexpected(invalidArgument("sampling is ", s.sampling, ", expected 1 to ", maxSampling));
   s.isPointwise = node.attrs.getOr("is_pointwise", false);
   DType dtype = node.outputTypes[0];
   visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });

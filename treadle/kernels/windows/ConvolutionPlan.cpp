@@ -39,14 +39,14 @@ bool hasElements(const PlacedConvolution &c) {
 
 /// Whether images and filter have a representable size, and all windows overlap the image.
 bool isPlannable(const PlacedConvolution &c) {
-  constexpr int64_t mostBytes = std::numeric_limits<int32_t>::max(), mostOfOne = 1 << 20;
+  constexpr int64_t maxBytes = std::numeric_limits<int32_t>::max(), maxOfOne = 1 << 20;
   const Window &w = c.window;
   int64_t in = c.batch * c.inChannels, out = c.batch * c.outChannels,
           filter = c.inChannels * c.outChannels;
-  if (!hasElements(c) || std::max({c.batch, c.inChannels, c.outChannels}) > mostOfOne)
+  if (!hasElements(c) || std::max({c.batch, c.inChannels, c.outChannels}) > maxOfOne)
     return false;
   for (size_t d = 0; d < 3; ++d) {
-    if (std::max({w.in[d], w.out[d], w.size[d], w.stride[d], w.dilation[d]}) > mostBytes)
+    if (std::max({w.in[d], w.out[d], w.size[d], w.stride[d], w.dilation[d]}) > maxBytes)
       return false;
     int64_t extent = (w.size[d] - 1) * w.dilation[d] + 1;
     int64_t padAfter = (w.out[d] - 1) * w.stride[d] + extent - w.in[d] - w.padBefore[d];
@@ -54,7 +54,7 @@ bool isPlannable(const PlacedConvolution &c) {
         padAfter <= -w.stride[d])
       return false;
     for (auto [count, by] : {std::pair{&in, w.in[d]}, {&out, w.out[d]}, {&filter, w.size[d]}})
-      if (__builtin_mul_overflow(*count, by, count) || *count > mostBytes / 4)
+      if (__builtin_mul_overflow(*count, by, count) || *count > maxBytes / 4)
         return false;
   }
   return true;

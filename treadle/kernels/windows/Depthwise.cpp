@@ -309,13 +309,13 @@ static size_t dimensionOfLine(const Window &w) {
 }
 
 bool isLongLine(const PlacedConvolution &c) {
-  constexpr int64_t leastTaps = 64;
+  constexpr int64_t minTaps = 64;
   const Window &w = c.window;
   size_t along = dimensionOfLine(w);
   for (size_t d = 0; d < 3; ++d)
     if (d != along && (w.in[d] != 1 || w.size[d] != 1 || w.out[d] != 1 || w.padBefore[d] != 0))
       return false;
-  return c.inChannels == 1 && c.outChannels == 1 && w.size[along] >= leastTaps &&
+  return c.inChannels == 1 && c.outChannels == 1 && w.size[along] >= minTaps &&
          w.dilation[along] == 1;
 }
 

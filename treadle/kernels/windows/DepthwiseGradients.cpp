@@ -135,7 +135,7 @@ constexpr int vectorsTogether = 2;
 #else
 constexpr int vectorsTogether = 1;
 #endif
-constexpr int64_t mostTaps = 4;
+constexpr int64_t maxTaps = 4;
 
 struct Range {
   int64_t begin, end;
@@ -229,11 +229,11 @@ void gradientOfTaps(const PlacedConvolution &c, int64_t plane, int64_t line, int
 template <typename T, int64_t lanes, int vectors>
 void gradientOfLine(const PlacedConvolution &c, int64_t plane, int64_t line, int64_t channel,
                     const T *in, const T *out, T *filter) {
-  constexpr decltype(&gradientOfTaps<T, lanes, vectors, 1>) all[mostTaps] = {
+  constexpr decltype(&gradientOfTaps<T, lanes, vectors, 1>) all[maxTaps] = {
       gradientOfTaps<T, lanes, vectors, 1>, gradientOfTaps<T, lanes, vectors, 2>,
       gradientOfTaps<T, lanes, vectors, 3>, gradientOfTaps<T, lanes, vectors, 4>};
   for (int64_t tap = 0, taps; tap < c.window.size[2]; tap += taps) {
-    taps = std::min(c.window.size[2] - tap, mostTaps);
+    taps = std::min(c.window.size[2] - tap, maxTaps);
     all[taps - 1](c, plane, line, tap, channel, in, out, filter);
   }
 }

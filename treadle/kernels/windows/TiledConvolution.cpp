@@ -18,9 +18,10 @@ namespace {
 /// Bytes of a panel that are read before the next positions: they stay in the L2 cache, together
 /// with the prefetched data.
 constexpr int64_t panelBytes = 400 << 10;
-/// Same, for an image, and bounds on the number of positions.
-constexpr int64_t imageBytes = 192 << 10, fewestPositions = 96, mostPositions = 1024;
-constexpr size_t mostClasses = 64;
+/// Bytes of an image that are read before the next positions, and bounds on the number of
+/// positions.
+constexpr int64_t imageBytes = 192 << 10, fewestPositions = 96, maxPositions = 1024;
+constexpr size_t maxClasses = 64;
 
 int64_t positionsOf(const Volume &v) { return v[0] * v[1] * v[2]; }
 
@@ -63,7 +64,7 @@ std::vector<AxisClass> classesOf(const ConvolutionForm &form, size_t d) {
       }
     auto known = std::ranges::find(classes, own.taps, &AxisClass::taps);
     if (known == classes.end()) {
-      if (classes.size() == mostClasses)
+      if (classes.size() == maxClasses)
         return {};
       known = classes.insert(known, std::move(own));
     }
@@ -113,7 +114,7 @@ struct FilterShape {
 struct Panels {
   Panels(const FilterShape &filter, int64_t multiple) : filter(filter) {
     allVectors = (filter.channels + tileLanes - 1) / tileLanes;
-    count = (allVectors + mostTileVectors - 1) / mostTileVectors;
+    count = (allVectors + maxTileVectors - 1) / maxTileVectors;
     widest = (allVectors + count - 1) / count;
     count = std::min((count + multiple - 1) / multiple * multiple, allVectors);
   }
@@ -225,8 +226,8 @@ private:
   /// Tiles [begin, end): the number of rows of each, and the offsets of these rows.
   struct TileBlock {
     int64_t begin, end;
-    std::array<int64_t, mostPositions> from, to;
-    std::array<uint8_t, mostPositions> sizes;
+    std::array<int64_t, maxPositions> from, to;
+    std::array<uint8_t, maxPositions> sizes;
     size_t count = 0;
 
     std::span<const uint8_t> rows() const { return {sizes.data(), count}; }
@@ -329,7 +330,7 @@ private:
   /// Multiplies some tiles by some panels, block by block.
   void compute(const ConvolutionCall &call, int64_t tile, int64_t endTile, int64_t panel,
                int64_t endPanel) const {
-    int64_t positions = std::clamp(imageBytes / 4 / filter.depth, fewestPositions, mostPositions);
+    int64_t positions = std::clamp(imageBytes / 4 / filter.depth, fewestPositions, maxPositions);
     TileBlock tiles;
     for (int64_t end; tile < endTile; tile = end) {
       end = std::min(tile + positions / rowsPerTile, endTile);
@@ -456,13 +457,13 @@ private:
 } // namespace
 
 std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionForm &form) {
-  constexpr int64_t mostElements = 1 << 22; // of windows along one dimension
+  constexpr int64_t maxElements = 1 << 22; // of windows along one dimension
   const Window &w = form.place.window;
   if (form.groups > 1 && form.groups == form.place.inChannels &&
       form.groups == form.place.outChannels)
     return nullptr; // depthwise
   for (size_t d = 0; d < 3; ++d)
-    if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
+    if (std::max(w.in[d], w.out[d]) > maxElements / w.size[d])
       return nullptr;
   auto plan = std::make_shared<const TiledConvolution>(form);
   return plan->isProfitable() ? plan : nullptr;

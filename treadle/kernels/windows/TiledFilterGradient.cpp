@@ -14,11 +14,11 @@ namespace treadle {
 namespace {
 
 /// Number of positions that are summed before the next rows: their panel stays in the L2 cache.
-constexpr int64_t mostPositions = 512;
+constexpr int64_t maxPositions = 512;
 /// Minimum number of rows: with fewer, a tile reads more than it computes.
 constexpr int64_t fewestRows = 3;
 /// Maximum number of rows that stay in the L2 cache together with the columns of a panel.
-constexpr int64_t mostRowsOfUnit = 1024;
+constexpr int64_t maxRowsOfUnit = 1024;
 constexpr double nsPerElement = 0.5; // of the transposed copy
 
 /// A transposed, padded copy of the images: [channels, batch, planes, lines, steps, columns of a
@@ -46,15 +46,15 @@ struct TransposedImages {
   }
 
   /// Number of columns of a step that are written at a time.
-  static constexpr int64_t mostOfPiece = 256;
-  int64_t piecesOfLine() const { return (columns + mostOfPiece - 1) / mostOfPiece; }
+  static constexpr int64_t maxOfPiece = 256;
+  int64_t piecesOfLine() const { return (columns + maxOfPiece - 1) / maxOfPiece; }
   int64_t pieces() const { return channel / line * piecesOfLine(); }
 
   /// Writes a piece of a line for `channels` channels, from channels-last images.
   void transposePiece(const float *from, int64_t piece, int64_t channels, float *to) const {
     const Window &w = window;
-    int64_t firstColumn = piece % piecesOfLine() * mostOfPiece, i = piece / piecesOfLine();
-    int64_t lastColumn = std::min(firstColumn + mostOfPiece, columns);
+    int64_t firstColumn = piece % piecesOfLine() * maxOfPiece, i = piece / piecesOfLine();
+    int64_t lastColumn = std::min(firstColumn + maxOfPiece, columns);
     int64_t row = i % size[1], plane = i / size[1] % size[0], of = i / size[1] / size[0];
     if (!isReadAt[0][static_cast<size_t>(plane)] || !isReadAt[1][static_cast<size_t>(row)])
       return;
@@ -107,7 +107,7 @@ public:
                                                           tap % size[2] * dilation[2]));
       }
     int64_t allVectors = (channels + tileLanes - 1) / tileLanes;
-    panels = (allVectors + mostTileVectors - 1) / mostTileVectors;
+    panels = (allVectors + maxTileVectors - 1) / maxTileVectors;
     vectors = static_cast<int>((allVectors + panels - 1) / panels);
     panels = (allVectors + vectors - 1) / vectors;
     for (int64_t r = 0; r < rows(); ++r)
@@ -117,14 +117,14 @@ public:
     tiles = (rows() + tileRows(vectors) - 1) / tileRows(vectors);
     constexpr int64_t unitsOfThread = 2;
     int64_t wanted = unitsOfThread * form.parts / (form.groups * panels);
-    parts = std::min(std::max({wanted, rows() / mostRowsOfUnit, int64_t{1}}), tiles);
+    parts = std::min(std::max({wanted, rows() / maxRowsOfUnit, int64_t{1}}), tiles);
   }
 
   bool isProfitable() const {
     constexpr int64_t fewestOfGroup = 4;
-    constexpr int64_t mostPadding = 16 << 20; // zeros that pad panels
+    constexpr int64_t maxPadding = 16 << 20; // zeros that pad panels
     return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows &&
-           (panels * columns() - channels) * form.groups * positions() <= mostPadding;
+           (panels * columns() - channels) * form.groups * positions() <= maxPadding;
   }
 
   void runFilterGradient(OpContext &ctx, const float *in, const float *out,
@@ -215,20 +215,20 @@ private:
   /// as a panel may have; each part has `length` positions.
   template <typename Visit> void forEachBlock(const Visit &visit) const {
     const Volume &size = outSize(), &stride = form.place.window.stride;
-    std::array<TilePart, mostPositions> parts;
+    std::array<TilePart, maxPositions> parts;
     auto lineAt = [&](int64_t i) {
       int64_t row = i % size[1], plane = i / size[1] % size[0], image = i / size[1] / size[0];
       return image * images.image + images.at(plane * stride[0], row * stride[1], 0);
     };
-    int64_t some = std::clamp<int64_t>(mostPositions / size[2], 1, lines());
+    int64_t some = std::clamp<int64_t>(maxPositions / size[2], 1, lines());
     for (int64_t line = 0; line < lines(); line += some) {
       int64_t count = std::min(some, lines() - line);
       // A line may have more positions than a panel.
-      for (int64_t begin = 0; begin < size[2]; begin += mostPositions) {
+      for (int64_t begin = 0; begin < size[2]; begin += maxPositions) {
         for (int64_t i = 0; i < count; ++i)
           parts[static_cast<size_t>(i)] = {lineAt(line + i) + begin, i};
         visit(std::span(parts).first(static_cast<size_t>(count)), line * size[2] + begin,
-              std::min(mostPositions, size[2] - begin));
+              std::min(maxPositions, size[2] - begin));
       }
     }
   }
@@ -246,7 +246,7 @@ private:
 
 std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const ConvolutionForm &form) {
   // Limits for the copy of the images, and for elements along one dimension.
-  constexpr int64_t mostElements = int64_t{1} << 30, mostOfOne = 1 << 22;
+  constexpr int64_t maxElements = int64_t{1} << 30, maxOfOne = 1 << 22;
   const PlacedConvolution &c = form.place;
   const Window &w = c.window;
   if (form.wanted != ConvolutionOperand::FilterGradient)
@@ -254,8 +254,8 @@ std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const Convolution
   int64_t elements = c.batch * c.inChannels;
   for (size_t d = 0; d < 3; ++d) {
     int64_t size = (w.out[d] - 1) * w.stride[d] + (w.size[d] - 1) * w.dilation[d] + w.stride[d];
-    if (std::max({w.stride[d], w.size[d], size}) > mostOfOne ||
-        __builtin_mul_overflow(elements, size, &elements) || elements > mostElements)
+    if (std::max({w.stride[d], w.size[d], size}) > maxOfOne ||
+        __builtin_mul_overflow(elements, size, &elements) || elements > maxElements)
       return nullptr;
   }
   auto plan = std::make_shared<const TiledFilterGradient>(form);

@@ -41,7 +41,7 @@ struct Operands {
 
 // --- inputs ------------------------------------------------------------------------------------
 
-constexpr int64_t mostSpacing = int64_t{1} << 31;
+constexpr int64_t maxSpacing = int64_t{1} << 31;
 
 /// Reads the numbers of input `i`: one per spatial dimension; none if all are 1.
 Expected<std::vector<int64_t>> spacings(OpContext &ctx, int i, size_t rank, std::string_view name) {
@@ -49,8 +49,8 @@ Expected<std::vector<int64_t>> spacings(OpContext &ctx, int i, size_t rank, std:
   if (list.empty())
     list.assign(rank, 1);
   for (int64_t n : list)
-    if (n < 1 || n > mostSpacing)
-      return Unexpected(invalidArgument(name, " has ", n, ", expected 1 to ", mostSpacing));
+    if (n < 1 || n > maxSpacing)
+      return Unexpected(invalidArgument(name, " has ", n, ", expected 1 to ", maxSpacing));
   if (list.size() != rank)
     return Unexpected(invalidArgument(name, " has ", list.size(), " numbers, expected ", rank));
   return list;
@@ -64,8 +64,8 @@ Expected<void> readPadding(const Tensor &padding, size_t rank, Placement &place)
     return Unexpected(invalidArgument("padding has shape ", dimsText(padding.dims()),
                                       ", expected [", rank, ",2]"));
   for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i] < -mostSpacing || list[i] > mostSpacing)
-      return Unexpected(invalidArgument("padding has ", list[i], ", expected at most ", mostSpacing,
+    if (list[i] < -maxSpacing || list[i] > maxSpacing)
+      return Unexpected(invalidArgument("padding has ", list[i], ", expected at most ", maxSpacing,
                                         " in magnitude"));
     (i % 2 ? place.high : place.low).push_back(list[i]);
   }
@@ -187,7 +187,7 @@ Expected<PlacedConvolution> placed(const Operands &o, const Placement &p) {
     w.stride[d] = p.strides[i];
     w.dilation[d] = p.filterDilation[i];
     w.padBefore[d] = p.low[i];
-    if (w.size[d] < 1 || w.size[d] > mostSpacing || w.in[d] > mostSpacing * mostSpacing / 2)
+    if (w.size[d] < 1 || w.size[d] > maxSpacing || w.in[d] > maxSpacing * maxSpacing / 2)
       return Unexpected(invalidArgument("the window of a filter of shape ",
                                         dimsText(o.filter.dims()), " does not fit into ",
                                         dimsText(o.x.dims())));
@@ -312,11 +312,11 @@ bool readOrders(std::string_view bytes, XlaConvolution &s) {
 
 Expected<BoundKernel> bindConvolution(const BindContext &node) {
   XlaConvolution s;
-  constexpr size_t mostDims = 5;
+  constexpr size_t maxDims = 5;
   if (!readOrders(node.attrs.getOr("dimension_numbers", std::string()), s))
     return Unexpected(invalidArgument(
         "attribute 'dimension_numbers' does not parse as ConvolutionDimensionNumbers"));
-  if (s.input.size() > mostDims)
+  if (s.input.size() > maxDims)
     return Unexpected(
         unimplemented("a convolution over ", s.input.size() - 2, " dimensions is not supported"));
   s.batchGroups = node.attrs.getOr<int64_t>("batch_group_count", 1);

@@ -317,7 +317,7 @@ class Builder:
         self._native = _Builder()
 
     def placeholder(self, name: str, dtype: Any = "float32", shape: Shape = None) -> Output:
-        """Adds a placeholder, which runs feed.
+        """Adds a placeholder, which must be fed.
 
         >>> x = g.placeholder("x", "float32", [None, 3])
         """
@@ -414,7 +414,7 @@ class Builder:
         variables: Mapping[str, Any] | None = None,
         **more_variables: Any,
     ) -> Loop:
-        """A while loop, as a context manager whose attributes are the loop's variables.
+        """Creates a while loop, as a context manager whose attributes are the loop's variables.
 
         Args:
             variables, more_variables: the loop variables and their first values.
@@ -437,7 +437,7 @@ class Builder:
         return Loop(self._native._while_loop(name, taken, given, parallel_iterations))
 
     def cond(self, predicate: Any, *, name: str = "") -> Conditional:
-        """A conditional, as a context manager.
+        """Creates a conditional, as a context manager.
 
         >>> with g.cond(x > 0.0) as c:
         ...     with c.true():
@@ -449,7 +449,7 @@ class Builder:
         return Conditional(self._native._cond(predicate, name), [])
 
     def switch_case(self, index: Any, *, name: str = "") -> SwitchCase:
-        """A choice by number, as a context manager.
+        """Creates a conditional with one branch for each index, as a context manager.
 
         >>> with g.switch_case(n) as s:
         ...     with s.case(0):

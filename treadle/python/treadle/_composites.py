@@ -71,13 +71,13 @@ def take_apart(value: Any, name: str, parts: Sequence[str]) -> list[Any]:
     if len(found) == len(parts):
         return list(found.values())
     raise TypeError(
-        f"argument '{name}' is of type {type(value).__name__}, expected a dict or an object with "
+        f"argument '{name}' has type {type(value).__name__}, expected a dict or an object with "
         f"{', '.join(parts)}"
     )
 
 
 def put_together(arrays: Sequence[np.ndarray], parts: Sequence[str]) -> Any:
-    """Combines components to a result: one of the classes above, or a dict for other kinds."""
+    """Combines components into a result: one of the classes above, or a dict for other kinds."""
     if tuple(parts) == SparseTensor._fields:
         return SparseTensor(*arrays)
     if not _is_ragged(parts):

@@ -105,7 +105,7 @@ class UnavailableError(Error):
 
 
 class DataLossError(Error):
-    """Data is damaged or lost."""
+    """Data is corrupted or lost."""
 
     code = 15
 

@@ -262,7 +262,7 @@ class Model:
         return self._native.status() if isinstance(self._native, _Sandbox) else None
 
     def variables(self) -> dict[str, np.ndarray]:
-        """The values of the variables: a dict of read-only arrays by name."""
+        """Returns the values of the variables: a dict of read-only arrays by name."""
         return self.session.variables()
 
     def save(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -313,13 +313,13 @@ def load(
         threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, memory,
             allow_read, allow_write, allow_clock: as in Session, for all calls.
         sandbox: whether to load and run the model in a separate process that can do nothing but
-            compute (docs/sandbox.md). Its signatures can be called; its session, variables and save
-            raise FailedPreconditionError, statistics and trace ValueError. Calls raise
+            compute (docs/security.md). Its signatures can be called; its session, variables and
+            save raise FailedPreconditionError, statistics and trace ValueError. Calls raise
             UnavailableError, with the reason, once that process has exited.
 
     Raises NotFoundError for a missing folder, meta graph, checkpoint or asset that the
     initialization reads, InvalidArgumentError for a graph that isn't a SavedModel's or a path that
-    leaves the folder, DataLossError for a damaged checkpoint. After an error nothing is loaded.
+    leaves the folder, DataLossError for a corrupted checkpoint. After an error nothing is loaded.
     """
     wanted = arguments.names(tags, "tags")
     if sandbox and (statistics or trace):

@@ -129,7 +129,7 @@ class _Registration:
 
 
 def _emitter(callbacks, emit_elsewhere):
-    """JAX's `emit_python_callback`, with this platform's implementation of callbacks."""
+    """Implements JAX's `emit_python_callback` with this platform's implementation of callbacks."""
     import numpy as np
     from jax._src import dtypes
 
@@ -208,7 +208,7 @@ class _ExecutionContext:
 
 
 def _buffer_callback(callbacks, lower_elsewhere):
-    """JAX's lowering rule for `buffer_callback` on this platform."""
+    """Lowers `buffer_callback` for this platform."""
     from jax._src import buffer_callback, tree_util
 
     def lower(ctx, *operands, callback, in_tree, out_tree, has_side_effect, input_output_aliases,
@@ -237,7 +237,8 @@ def _buffer_callback(callbacks, lower_elsewhere):
 
 
 def _exported_call(call):
-    """JAX's rule for a call of an exported function, including those exported for CPUs."""
+    """Lowers a call of an exported function like JAX does; accepts functions exported for CPUs
+    too."""
 
     def lower(ctx, *arguments, exported):
         if _PLATFORM not in exported.platforms:
@@ -249,7 +250,7 @@ def _exported_call(call):
 
 
 def _branching(lower, parameter):
-    """JAX's rule for platform-dependent branches; this platform uses the branch for CPUs."""
+    """Lowers platform-dependent branches; this platform uses the branch for CPUs."""
 
     def extended(branches):
         named = {name for names in branches for name in names or ()}

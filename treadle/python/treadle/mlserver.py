@@ -2,7 +2,7 @@
 
     {"name": "words", "implementation": "treadle.mlserver.Runtime", "parameters": {"uri": "words"}}
 
-MLServer has to be installed; see docs/serving-engines.md.
+MLServer has to be installed; see docs/serving.md.
 """
 
 from __future__ import annotations

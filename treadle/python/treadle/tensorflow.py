@@ -4,7 +4,7 @@
 >>> treadle.tensorflow.enable("tfg-cse")
 >>> tf.function(lambda x: tf.sin(x) + tf.sin(x))(1.0)  # computes one sine
 
-The passes run in a process of their own, treadle-rewriter; see docs/tensorflow-plugin.md.
+The passes run in a process of their own, treadle-rewriter; see docs/from-tensorflow.md.
 """
 
 import os

@@ -191,12 +191,12 @@ static json::Object jsonOf(const SandboxStatus &status) {
 }
 
 static int bench(const Arguments &args) {
-  constexpr int64_t mostClients = 1024;
+  constexpr int64_t maxClients = 1024;
   int64_t repeat = TREADLE_OR_REPORT(args.integer("--repeat", 100, 1));
   int64_t clients = TREADLE_OR_REPORT(args.integer("--clients", 1, 1));
-  if (clients > mostClients)
+  if (clients > maxClients)
     return report(
-        UsageError{str("option '--clients' is '", clients, "', expected at most ", mostClients)});
+        UsageError{str("option '--clients' is '", clients, "', expected at most ", maxClients)});
   int status = 0;
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)

@@ -32,14 +32,14 @@ Expected<void> write(const std::filesystem::path &path, const std::string &text)
 int compile(const Arguments &args) {
   std::optional<std::string_view> out = args.value("-o");
   if (!out || out->empty())
-    return report(UsageError{"option '-o' is missing: the object file to write"});
+    return report(UsageError{"option '-o' is missing, expected the object file to write"});
   std::filesystem::path object(*out), header = object;
   header.replace_extension(".h");
   // Don't overwrite a file with another extension.
   if (object.has_extension() && object.extension() != ".o" && object.extension() != ".obj")
     return report(UsageError{str("option '-o' is '", *out, "', expected an object file: '",
                                  std::filesystem::path(object).replace_extension(".o").string(),
-                                 "'; the header goes beside it (.h)")});
+                                 "'; the C header (.h) is written to the same folder")});
   Graph graph = TREADLE_OR_REPORT(openModel(args.positional[0]));
   ObjectOptions options;
   options.name = args.value("--name") ? std::string(*args.value("--name")) : nameOf(object);
@@ -64,7 +64,7 @@ int compile(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"-o", "FILE", "the object file to write; the C header goes beside it (.h)"},
+    {"-o", "FILE", "the object file to write; the C header (.h) is written to the same folder"},
     {"--signature", "S,...", "signatures to compile to functions; default: all"},
     {"--fetch", "T,...", "outputs of the function, for a graph"},
     {"--feed", "T,...",

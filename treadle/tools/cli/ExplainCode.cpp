@@ -115,9 +115,9 @@ private:
     text += row(depth, "an iteration:", workText(loop.work, iterations));
     if (std::string calls = callsText(loop.work, iterations); !calls.empty())
       text += row(depth, "calls:", calls);
-    constexpr size_t mostNamed = 5;
+    constexpr size_t maxNamed = 5;
     std::string most;
-    for (size_t i = 0; i < std::min(loop.nodes.size(), mostNamed); ++i) {
+    for (size_t i = 0; i < std::min(loop.nodes.size(), maxNamed); ++i) {
       const CodeProfile::Node &node = loop.nodes[i];
       bool isClear = std::ranges::count(loop.nodes, node.name, &CodeProfile::Node::name) == 1;
       most += str(i ? ", " : "", "'", node.name, "' (", node.op,

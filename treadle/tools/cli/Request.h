@@ -69,7 +69,7 @@ inline constexpr std::string_view fastMathHelp =
 
 /// The option of commands that support sandboxes.
 inline constexpr OptionRow sandboxOption = {
-    "--sandbox", "", "run the model in a separate, sandboxed process: docs/sandbox.md"};
+    "--sandbox", "", "run the model in a separate, sandboxed process: docs/security.md"};
 
 /// The use of a request.
 struct RequestUse {

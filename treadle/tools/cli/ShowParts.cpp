@@ -25,11 +25,11 @@ public:
   }
 
 private:
-  static constexpr size_t mostInner = 40;
+  static constexpr size_t maxInner = 40;
 
   void addInner(const Scope &scope, int64_t level) {
     std::string indent(static_cast<size_t>(2 * level), ' ');
-    size_t shown = scope.inner.size() > mostInner ? mostInner - 1 : scope.inner.size();
+    size_t shown = scope.inner.size() > maxInner ? maxInner - 1 : scope.inner.size();
     for (size_t i = 0; i < shown; ++i) {
       const Scope &one = scope.inner[i];
       if (!one.op.empty()) {

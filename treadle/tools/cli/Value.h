@@ -6,7 +6,7 @@
 
 namespace treadle::cli {
 
-/// The expected type of an input, if the graph states it.
+/// The expected type of an input, if the graph specifies it.
 struct InputType {
   std::string name; // for messages
   DType dtype = DType::Invalid;

@@ -48,8 +48,8 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
 
 private:
   void simplify(tfg::Simplifier &simplifier, tfg::Node node) {
-    constexpr int mostRewrites = 8; // terminates: each rule leaves less to compute
-    for (int i = 0; i < mostRewrites; ++i) {
+    constexpr int maxRewrites = 8; // terminates: each rule leaves less to compute
+    for (int i = 0; i < maxRewrites; ++i) {
       tfg::Node made = rewriteOnce(simplifier, node);
       if (!made)
         break;

@@ -51,7 +51,7 @@ static ChainedLoops addChains(ModuleOp module, LoopOverlap mode, bool onlyGainin
     }
   if (onlyGaining)
     llvm::erase_if(loops, [&](const LoopOrder &order) {
-      return !order.obstacle.empty() || !estimate(order, effects, waiting).gains();
+      return !order.obstacle.empty() || !estimate(order, effects, waiting).isFasterOverlapped();
     });
   counts.changed = buildChains(module, loops);
   return counts;

@@ -75,7 +75,7 @@ public:
     chains.assign(order.chains.size(), 0);
     for (int i = 0; i < iterations; ++i)
       iterate();
-    return {iterations * inTurns(), last};
+    return {iterations * sequential(), last};
   }
 
 private:
@@ -84,7 +84,7 @@ private:
     return waiting.waits(Node(op)) ? 1 : effects.of(Node(op)).empty() ? 0 : ofEffect;
   }
 
-  double inTurns() {
+  double sequential() {
     double sum = 0;
     for (const std::vector<Operation *> &list : nodes)
       for (Operation *op : list)

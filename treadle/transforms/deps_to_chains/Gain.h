@@ -34,8 +34,8 @@ private:
 /// The estimated time of a few iterations, in units of one blocking wait, if all other nodes are
 /// nearly free and as many nodes run in parallel as the order allows.
 struct LoopTimes {
-  double inTurns = 0, overlapping = 0;
-  bool gains() const { return inTurns >= 1 && overlapping < inTurns - 1e-6; }
+  double sequential = 0, overlapping = 0;
+  bool isFasterOverlapped() const { return sequential >= 1 && overlapping < sequential - 1e-6; }
 };
 
 /// Estimates the times of a loop without an obstacle, with its planned chains.

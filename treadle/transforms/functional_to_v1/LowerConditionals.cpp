@@ -51,7 +51,7 @@ void Lowering::lowerBranches(Value selector, ArrayRef<tf_type::FuncAttr> callees
 void Lowering::lowerIf() {
   Value selector = node.data()[0];
   if (std::string why = conditionObstacle(selector.getType()); !why.empty())
-    return stays(why);
+    return emitNotLowered(why);
   lowerBranches(toBool(selector), {node.attr<tf_type::FuncAttr>("else_branch"),
                                    node.attr<tf_type::FuncAttr>("then_branch")});
 }

@@ -104,10 +104,10 @@ void Lowering::lowerWhile() {
   auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
   SmallVector<LoopValue> values = loopValues(body);
   if (values.empty())
-    return stays("it has no loop variable for a frame");
+    return emitNotLowered("it has no loop variable for a frame");
   Type goesOn = conditionType(cond);
   if (std::string why = conditionObstacle(goesOn); !why.empty())
-    return stays(why);
+    return emitNotLowered(why);
   if (llvm::all_of(values, [](const LoopValue &value) { return value.isConstant; }))
     values.front().isConstant = false;
   size_t varying =

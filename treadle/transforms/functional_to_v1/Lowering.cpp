@@ -80,7 +80,7 @@ Value Lowering::toBool(Value condition) {
              : compute("ToBool", "ToBool", condition, scalar(boolean));
 }
 
-void Lowering::stays(const std::string &why) {
+void Lowering::emitNotLowered(const std::string &why) {
   node->emitRemark() << "node '" << name << "' (" << node.opType() << ") isn't lowered: " << why;
 }
 

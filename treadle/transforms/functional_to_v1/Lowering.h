@@ -84,7 +84,7 @@ private:
                  std::optional<unsigned> input);
   mlir::Value toBool(mlir::Value condition);
   mlir::Type conditionType(tf_type::FuncAttr callee);
-  void stays(const std::string &why);
+  void emitNotLowered(const std::string &why);
   Node mergeOf(mlir::ValueRange values, const llvm::Twine &suffix);
   mlir::Value identity(mlir::Value value, mlir::Value token, const llvm::Twine &suffix);
   void replace(Values results, mlir::Value token);

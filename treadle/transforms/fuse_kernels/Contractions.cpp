@@ -53,7 +53,7 @@ Chain followChain(const Fuser &fuser, Node first, StepOf stepOf, const Activatio
     Node last = chain.last();
     // Our own ops have a leading '_', which fused_ops omits.
     auto form = forms.find(last->getResult(0));
-    if (form != forms.end() && fuser.canJoin(form->second.root, last) &&
+    if (form != forms.end() && fuser.canFuseInto(form->second.root, last) &&
         llvm::all_of(last->getUsers(),
                      [&](Operation *user) { return form->second.nodes.contains(user); })) {
       const ActivationForm &found = form->second;

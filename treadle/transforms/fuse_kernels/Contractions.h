@@ -11,7 +11,7 @@ struct Chain {
     Node node;
     llvm::StringRef op;  // the name in fused_ops
     unsigned input = 0;  // the input that takes the previous value
-    NodeSet others = {}; // of an activation that is spelled out
+    NodeSet others = {}; // of a decomposed activation
   };
 
   Node last() const { return links.empty() ? first : links.back().node; }

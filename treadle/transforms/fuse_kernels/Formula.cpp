@@ -351,8 +351,8 @@ private:
   int maxRank;
 };
 
-bool Formula::match(const Fuser &fuser, Node root, Accept accept, int maxRankOfNumbers) const {
-  return root.numResults() > 0 && Matcher(*this, fuser, root, maxRankOfNumbers).run(accept);
+bool Formula::match(const Fuser &fuser, Node root, Accept accept, int maxConstantRank) const {
+  return root.numResults() > 0 && Matcher(*this, fuser, root, maxConstantRank).run(accept);
 }
 
 } // namespace treadle::tfg

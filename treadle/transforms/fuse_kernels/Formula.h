@@ -53,7 +53,7 @@ public:
   /// Calls `accept` with each match of the formula with the result of `root` until it returns true.
   /// Variables are never bound to results of nodes of the match, unless they have a formula of
   /// their own.
-  bool match(const Fuser &fuser, Node root, Accept accept, int maxRankOfNumbers = 1) const;
+  bool match(const Fuser &fuser, Node root, Accept accept, int maxConstantRank = 1) const;
 
 private:
   friend class Matcher;

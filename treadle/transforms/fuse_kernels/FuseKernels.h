@@ -21,8 +21,8 @@ struct FusionScope {
   bool isKept(Node node) const { return !kept.empty() && kept.contains(node.name()); }
   /// Returns the node of this op whose first result is `value`; else null.
   Node producer(mlir::Value value, llvm::StringRef opType) const;
-  /// Returns the dimensions that the graph states for a value. They may be wrong if they come from
-  /// an attribute.
+  /// Returns the dimensions that the graph specifies for a value. They may be wrong if they come
+  /// from an attribute.
   std::optional<llvm::SmallVector<int64_t>> declaredDims(mlir::Value value) const;
 };
 
@@ -69,9 +69,9 @@ void fuseAttention(const FusionScope &scope);
 void sampleImages(const FusionScope &scope);
 bool mayBeSampled(Node node);
 
-/// Fuses activations and layer normalizations that are spelled out, if nothing else uses the values
-/// in between. Results are the same, except for rounding. Bypasses IdentityN nodes that aren't
-/// kept. Calls moveReshapes and fuseScales at the end.
+/// Fuses decomposed activations and layer normalizations, if nothing else uses the values in
+/// between. Results are the same, except for rounding. Bypasses IdentityN nodes that aren't kept.
+/// Calls moveReshapes and fuseScales at the end.
 void fuseForms(const FusionScope &scope);
 
 /// Moves a bias, and an activation after it, before a Reshape of a matrix product that is known to

@@ -67,7 +67,7 @@ bool Fuser::isAlike(Node root, Node node) const {
   return isInOnePlace && !scope.isFunction(node.opType()) && scope.exchanges.areAlike(root, node);
 }
 
-bool Fuser::canJoin(Node root, Node node) const {
+bool Fuser::canFuseInto(Node root, Node node) const {
   return isAlike(root, node) && !scope.isKept(node) &&
          llvm::none_of(node.results(), [&](Value v) { return scope.constants.isFed(v); });
 }
@@ -80,8 +80,8 @@ Node Fuser::onlyUser(Node node) {
 }
 
 Node Fuser::follower(Node root, Node node) const {
-  Node user = canJoin(root, node) ? onlyUser(node) : Node();
-  bool canEnd = user && (target == TensorFlow ? isAlike(root, user) : canJoin(root, user));
+  Node user = canFuseInto(root, node) ? onlyUser(node) : Node();
+  bool canEnd = user && (target == TensorFlow ? isAlike(root, user) : canFuseInto(root, user));
   return canEnd ? user : Node();
 }
 
@@ -91,7 +91,7 @@ bool Fuser::canFuse(Node root, const NodeSet &nodes, Node visible) const {
            llvm::all_of(op->getUsers(), [&](Operation *user) { return nodes.contains(user); });
   };
   return isAlike(root, root) && llvm::all_of(nodes, [&](Operation *op) {
-           return op == root.getOperation() || (canJoin(root, Node(op)) && isInside(op));
+           return op == root.getOperation() || (canFuseInto(root, Node(op)) && isInside(op));
          });
 }
 

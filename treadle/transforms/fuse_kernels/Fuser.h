@@ -37,9 +37,9 @@ public:
   /// call.
   bool hasOp(llvm::StringRef op) const;
 
-  /// Returns whether `node` can be fused with `root`, so that its name is lost: it isn't kept or
-  /// fed, is on the same device, calls no function, and is between the same exchanges.
-  bool canJoin(Node root, Node node) const;
+  /// Returns whether `node` can be fused into `root`: it isn't fed or kept by name, calls no
+  /// function, and has the same device and the same surrounding communication ops as `root`.
+  bool canFuseInto(Node root, Node node) const;
   /// Returns the only user of `node` if it uses the first result; else null.
   static Node onlyUser(Node node);
   /// Returns the same if both nodes can be fused with `root`. TensorFlow's fused nodes have the

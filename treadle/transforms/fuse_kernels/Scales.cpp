@@ -15,7 +15,7 @@ OpOperand *scaledOf(const Fuser &fuser, Node sum) {
   formula.match(fuser, sum, [&](const Formula::Match &match) {
     Value product = match["product"];
     if (!product.hasOneUse() || !llvm::all_of(match.nodes, [&](Operation *op) {
-          return fuser.canJoin(Node(op), Node(op));
+          return fuser.canFuseInto(Node(op), Node(op));
         }))
       return false;
     for (OpOperand &input : product.getDefiningOp()->getOpOperands())
@@ -47,8 +47,8 @@ SmallVector<Node> insertScaleMarkers(const FusionScope &scope) {
   Fuser fuser(scope);
   SmallVector<OpOperand *> found;
   for (Node node : nodesOf(scope.body, [](Node node) { return node.numResults() > 0; })) {
-    OpOperand *x = isNormalisation(node) && fuser.canJoin(node, node) ? &node->getOpOperand(0)
-                                                                      : scaledOf(fuser, node);
+    OpOperand *x = isNormalisation(node) && fuser.canFuseInto(node, node) ? &node->getOpOperand(0)
+                                                                          : scaledOf(fuser, node);
     if (x && !isInEpilogue(Node(x->getOwner())))
       found.push_back(x);
   }

@@ -11,7 +11,7 @@ struct CallerBody {
   /// Whether the body has v1 control flow. Then a call with a dead input doesn't run, and no node
   /// of the inlined body may run.
   bool mayBeDead;
-  /// Whether a node with the name of the call keeps its results.
+  /// Whether a node with the name of the call remains, so that its results can be fetched.
   bool keepsNames;
   /// The nodes that have side effects or depend on a node with side effects, including those of
   /// inlined bodies.

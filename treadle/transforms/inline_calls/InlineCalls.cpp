@@ -81,10 +81,10 @@ public:
   Inliner(ModuleOp module, const InlineCallsOptions &options)
       : module(module), options(options), effects(module), functions(functionsOf(module)) {
     kept.insert_range(options.noinline);
-    constexpr size_t mostTimes = 10;
+    constexpr size_t maxTimes = 10;
     size_t numNodes = 0;
     module.walk([&](Operation *op) { numNodes += Node::isNode(op); });
-    left = options.maxNodes + mostTimes * numNodes;
+    left = options.maxNodes + maxTimes * numNodes;
   }
 
   void run() {

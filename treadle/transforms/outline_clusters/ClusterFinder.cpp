@@ -146,16 +146,16 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
   // before the nodes that they guard.
   auto isCandidate = [&](Node node) {
     return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
-           (!compilable.acts(node) || hasLoop(node) || opFacts(node.opType()).checks);
+           (!compilable.hasEffects(node) || hasLoop(node) || opFacts(node.opType()).checks);
   };
   std::vector<Cluster> found;
   for (SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate)) {
-    auto acts = [&](Node node) { return compilable.acts(node); };
+    auto hasEffects = [&](Node node) { return compilable.hasEffects(node); };
     auto reads = [&](Node node) { return compilable.readsVariables(node); };
     if (llvm::none_of(nodes, [&](Node node) { return hasLoop(node); }) ||
-        (resultsOf(nodes, names.fetched).empty() && llvm::none_of(nodes, acts)))
+        (resultsOf(nodes, names.fetched).empty() && llvm::none_of(nodes, hasEffects)))
       continue;
-    bool isStateful = llvm::any_of(nodes, acts) || llvm::any_of(nodes, reads);
+    bool isStateful = llvm::any_of(nodes, hasEffects) || llvm::any_of(nodes, reads);
     found.push_back({std::move(nodes), isStateful});
   }
   return found;

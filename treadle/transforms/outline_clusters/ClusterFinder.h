@@ -73,7 +73,7 @@ public:
   void outlineLoops(PrunedSubgraph &part, bool onlyInner);
   /// Outlines clusters without loops, after kernel fusion.
   void outlineStraight(PrunedSubgraph &part, bool onlyInner);
-  /// Returns whether the subgraphs are of the module of `other`.
+  /// Returns whether the subgraphs belong to the module of `other`.
   bool serves(const ModuleIndex &other) const { return &index == &other; }
 
 private:

@@ -49,7 +49,7 @@ void Compilable::Known::include(const Known &inner, function_ref<std::string()> 
   if (obstacle.empty() && !inner.obstacle.empty())
     obstacle = place() + inner.obstacle;
   reads |= inner.reads;
-  acts |= inner.acts;
+  hasEffects |= inner.hasEffects;
 }
 
 const Compilable::Known &Compilable::of(StringRef name) {
@@ -110,7 +110,7 @@ Compilable::Known Compilable::of(Node node) {
   } else if (const OpFacts &facts = def->facts();
              facts.readsVariables || facts.updatesVariables || facts.checks) {
     result.reads = !facts.checks;
-    result.acts = !facts.readsVariables;
+    result.hasEffects = !facts.readsVariables;
   } else if (def->isStateful() || def->kind() == OpKind::Placeholder) {
     result.obstacle = "its op has side effects or observes those of others";
   } else if (def->facts().blocks) {
@@ -133,6 +133,6 @@ Compilable::Known Compilable::of(Node node) {
 
 std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
 bool Compilable::readsVariables(Node node) { return of(node).reads; }
-bool Compilable::acts(Node node) { return of(node).acts; }
+bool Compilable::hasEffects(Node node) { return of(node).hasEffects; }
 
 } // namespace treadle::tfg

@@ -24,12 +24,12 @@ public:
   bool readsVariables(Node node);
   /// Returns whether the node, or a node of a function that it calls, must run even if its results
   /// are unused, because it writes variables or checks values.
-  bool acts(Node node);
+  bool hasEffects(Node node);
 
 private:
   struct Known {
     std::string obstacle;
-    bool reads = false, acts = false;
+    bool reads = false, hasEffects = false;
     void include(const Known &inner, llvm::function_ref<std::string()> place);
   };
   Known of(Node node);

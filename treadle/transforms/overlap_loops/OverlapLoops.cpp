@@ -24,7 +24,7 @@ struct OverlapLoops : impl::OverlapLoopsBase<OverlapLoops> {
     tfg::FrameLowering lowering(getOperation());
     for (const tfg::LoopOrder &order : tfg::planLoops(getOperation(), analysis, LoopOverlap::On))
       if (order.obstacle.empty() && !order.needsChange() && lowering.obstacle(order.loop).empty() &&
-          (all || tfg::estimate(order, analysis, waiting).gains()))
+          (all || tfg::estimate(order, analysis, waiting).isFasterOverlapped()))
         lowering.choose(order.loop.node);
     for (tfg::OrderEdge edge : lowering.missingEdges(analysis))
       tfg::addControl(edge.to, edge.from.controlResult());

@@ -14,7 +14,7 @@ namespace treadle::tfg {
 /// A rule that assigns a device to nodes whose whole op, or part of whose name, matches a pattern.
 class PlacementRule {
 public:
-  /// Returns nullopt and sets `error` if the text is no rule.
+  /// Returns nullopt and sets `error` if the text isn't a rule.
   static std::optional<PlacementRule> parse(llvm::StringRef text, std::string &error);
 
   bool matches(Node node) const;

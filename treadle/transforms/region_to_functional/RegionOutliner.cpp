@@ -213,8 +213,8 @@ static SmallVector<Attribute> withNames(FuncOp function, unsigned count, ArrayAt
   return attrs;
 }
 
-/// Keeps the stated shapes of the region's own arguments only, because the captured values may have
-/// changed.
+/// Keeps the explicit shapes of the region's own arguments only, because the captured values may
+/// have changed.
 static ArrayAttr inputShapes(FuncOp function, ArrayAttr stated, unsigned numOwnArguments) {
   SmallVector<Attribute> shapes(stated.getValue().take_front(numOwnArguments));
   for (unsigned i = shapes.size(), e = function.getNumDataArguments(); i < e; ++i)

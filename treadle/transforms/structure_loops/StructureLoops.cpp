@@ -22,7 +22,7 @@ namespace {
 
 /// The differences between a subgraph of a request and a body of a module.
 struct BodyContext {
-  function_ref<bool(Node)> isKept, runsUnneeded;
+  function_ref<bool(Node)> isKept, alwaysRuns;
   FunctionLibrary &functions;
   NameScope *names = nullptr; // null if names are only used in messages
   bool keepsExits = false;    // of outermost loops, for results that are fetched by name
@@ -40,7 +40,7 @@ public:
 
   /// Emits a remark with the reason for each loop that stays.
   const std::vector<std::unique_ptr<Loop>> &run() {
-    const LoopRules rules{around.isKept, mayRepeat, around.runsUnneeded};
+    const LoopRules rules{around.isKept, mayRepeat, around.alwaysRuns};
     for (std::unique_ptr<Loop> &loop : loops) {
       LoopParts parts(*loop, rules, deadness);
       if (findObstacle(*loop) || !parts.find() || !preservesRunCounts(*loop, parts))
@@ -148,9 +148,9 @@ struct StructureLoops : impl::StructureLoopsBase<StructureLoops> {
     tfg::forEachBody(getOperation(), [&](Block &body) {
       bool isGraph = isa<tfg::GraphOp>(body.getParentOp());
       auto isKept = [&](tfg::Node node) { return isGraph && kept.contains(node.name()); };
-      auto runsUnneeded = [&](tfg::Node node) { return !isGraph && !effects.isPure(node); };
+      auto alwaysRuns = [&](tfg::Node node) { return !isGraph && !effects.isPure(node); };
       tfg::NameScope names(body);
-      tfg::Structurer structurer(body, {isKept, runsUnneeded, functions, &names, isGraph});
+      tfg::Structurer structurer(body, {isKept, alwaysRuns, functions, &names, isGraph});
       for (const std::unique_ptr<tfg::Loop> &loop : structurer.run())
         if (!loop->problem.empty())
           (loop->culprit ? loop->culprit : body.getParentOp())->emitRemark()

@@ -3,7 +3,7 @@
 // RUN: sed 's/{T = f32} : (tensor<f32>, tensor<f32>)/{T = i32} : (tensor<f32>, tensor<f32>)/' %s > %t
 // RUN: not treadle-opt --tfg-cleanup %t 2>&1 | FileCheck %s --check-prefix=WRONG
 
-// WRONG: error: node 'sum' (AddV2): input 0 is of type tensor<f32>, expected tensor<*xi32>
+// WRONG: error: node 'sum' (AddV2): input 0 has type tensor<f32>, expected tensor<*xi32>
 
 // CHECK-LABEL: tfg.graph
 // CHECK-NEXT: Placeholder

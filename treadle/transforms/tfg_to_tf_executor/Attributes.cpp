@@ -33,7 +33,7 @@ template <typename Attr> static bool isAbsentOr(tfg::Node node, StringRef key) {
   return !node.attr(key) || node.attr<Attr>(key);
 }
 
-static bool fitsSwitchN(tfg::Node node) {
+static bool isValidSwitchN(tfg::Node node) {
   auto numOuts = node.attr<IntegerAttr>("num_outs");
   return node.numResults() != 0 && isForwarding(node, 2, node.numResults()) && numOuts &&
          numOuts.getType().isSignlessInteger(64) && numOuts.getInt() == node.numResults() &&
@@ -59,7 +59,7 @@ StringRef treadle::executorFormOf(tfg::Node node) {
   using Fits = bool (*)(tfg::Node);
   const std::pair<StringRef, Fits> rows[] = {
       {"Switch", [](tfg::Node n) { return isForwarding(n, 2, 2) && isTensorOf(n.data()[1], 1); }},
-      {"_SwitchN", fitsSwitchN},
+      {"_SwitchN", isValidSwitchN},
       {"Merge", fitsMerge},
       {"Enter", fitsEnter},
       {"Exit", [](tfg::Node n) { return isForwarding(n, 1, 1); }},

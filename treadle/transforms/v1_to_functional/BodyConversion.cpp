@@ -72,7 +72,7 @@ void BodyConversion::findNeeded() {
     bool isRoot = !Node::isNode(&op) || branches.isUnstructured(&op) ||
                   (!branches.branchOf(&op) && !branches.conditionalOf(&op)) ||
                   conversion.isKept(Node(&op)) ||
-                  (runsUnneeded(block) && !isV1ControlFlow(Node(&op)) &&
+                  (runsAllNodes(block) && !isV1ControlFlow(Node(&op)) &&
                    !conversion.effects.isPure(Node(&op)));
     if (isRoot)
       push(&op);

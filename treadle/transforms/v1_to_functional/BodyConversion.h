@@ -21,7 +21,7 @@ public:
 
   /// Returns whether a node must run and wasn't converted.
   bool isLive(mlir::Operation *op) const { return needed.contains(op) && !dead.contains(op); }
-  /// Returns 0 if the operation is no node of the body.
+  /// Returns 0 if the operation isn't a node of the body.
   unsigned positionOf(mlir::Operation *op) const { return position.lookup(op); }
   /// Returns null if the node at this position is gone.
   mlir::Operation *at(unsigned position) const { return order[position]; }

@@ -45,7 +45,7 @@ private:
 
 /// Returns whether unneeded nodes run too, as in a function, or only nodes that a fetched node
 /// needs, as in the graph.
-inline bool runsUnneeded(mlir::Block &body) { return mlir::isa<FuncOp>(body.getParentOp()); }
+inline bool runsAllNodes(mlir::Block &body) { return mlir::isa<FuncOp>(body.getParentOp()); }
 
 /// Returns the control tokens of impure nodes of a block whose results have no uses: a function
 /// created from the block must return them.

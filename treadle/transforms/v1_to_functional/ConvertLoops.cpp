@@ -35,10 +35,10 @@ void convertLoops(Conversion &conversion, Block &body) {
     return;
   NameScope names(body);
   Deadness deadness(order);
-  bool runsUnneededNodes = runsUnneeded(body), isGraph = isa<GraphOp>(body.getParentOp());
+  bool runsAll = runsAllNodes(body), isGraph = isa<GraphOp>(body.getParentOp());
   auto isPure = [&](Node node) { return conversion.effects.isPure(node); };
   auto isKept = [&](Node node) { return conversion.isKept(node); };
-  auto runs = [&](Node node) { return runsUnneededNodes && !isPure(node); };
+  auto runs = [&](Node node) { return runsAll && !isPure(node); };
   const LoopRules rules{isKept, isPure, runs};
   for (std::unique_ptr<Loop> &loop : loops) {
     ++conversion.counts.loops;

@@ -119,7 +119,7 @@ bool LoopParts::findVariables() {
     return refuse(loopCond.getOperation(), "its condition isn't a boolean scalar");
   if (!addInvariants())
     return false;
-  orderAsBefore();
+  restoreOperandOrder();
   return true;
 }
 
@@ -145,7 +145,7 @@ bool LoopParts::addInvariants() {
 }
 
 /// The variables of a loop that was lowered from a While get the order of its operands.
-void LoopParts::orderAsBefore() {
+void LoopParts::restoreOperandOrder() {
   auto inputOf = [](const Variable &variable) { return loweredInput(variable.enter); };
   if (!llvm::all_of(variables, inputOf))
     return;
@@ -271,7 +271,7 @@ bool LoopParts::collect() {
     if (variable.next)
       add(body, variable.next);
   for (Operation *op : loop.nodes)
-    if (!isV1ControlFlow(Node(op)) && rules.runsUnneeded(Node(op)))
+    if (!isV1ControlFlow(Node(op)) && rules.alwaysRuns(Node(op)))
       (bodySide.contains(op) ? body : condition).push_back(op);
   add(condition, loopCond);
   if (!collectBody(body, condition) || !collectCondition(condition))

@@ -22,7 +22,7 @@ struct LoopRules {
   llvm::function_ref<bool(Node)> mayRepeat;
   /// Returns whether a node runs although no remaining node needs it. It isn't called for v1
   /// control flow nodes.
-  llvm::function_ref<bool(Node)> runsUnneeded;
+  llvm::function_ref<bool(Node)> alwaysRuns;
 };
 
 /// The decomposition of a loop. Analysis doesn't change the loop.
@@ -86,7 +86,7 @@ private:
   bool findVariables();
   bool addVariable(Node merge);
   bool addInvariants();
-  void orderAsBefore();
+  void restoreOperandOrder();
   bool checkNextIterations();
   bool checkSwitches();
   bool checkExits();

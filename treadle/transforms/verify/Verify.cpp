@@ -71,7 +71,7 @@ private:
     for (auto [index, types] : llvm::enumerate(llvm::zip(found, expected))) {
       auto [actual, wanted] = types;
       if (!tf_type::areCompatible(actual, wanted))
-        return Unexpected(invalidArgument(kind, " ", index, " is of type ", text(actual),
+        return Unexpected(invalidArgument(kind, " ", index, " has type ", text(actual),
                                           ", expected ", text(wanted)));
     }
     return {};

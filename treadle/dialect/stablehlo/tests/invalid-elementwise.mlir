@@ -11,7 +11,7 @@ func.func @shapes(%x: tensor<2xf32>, %y: tensor<3xf32>) {
 // -----
 
 func.func @elements(%x: tensor<2xf32>) {
-  // expected-error@+1 {{its result is of 'f64', expected 'f32'}}
+  // expected-error@+1 {{its result has element type 'f64', expected 'f32'}}
   %y = "stablehlo.negate"(%x) : (tensor<2xf32>) -> tensor<2xf64>
   return
 }
@@ -51,7 +51,7 @@ func.func @choice(%p: tensor<3xi1>, %x: tensor<2xf32>) {
 // -----
 
 func.func @parts_of_complex(%x: tensor<complex<f64>>) {
-  // expected-error@+1 {{its result is of 'f32', expected 'f64'}}
+  // expected-error@+1 {{its result has element type 'f32', expected 'f64'}}
   %y = "stablehlo.real"(%x) : (tensor<complex<f64>>) -> tensor<f32>
   return
 }

@@ -19,7 +19,7 @@ func.func @format(%x: tensor<f32>) {
 // -----
 
 func.func @scalar(%x: f32) {
-  // expected-error@+1 {{found an operand of 'f32', expected a tensor}}
+  // expected-error@+1 {{found an operand of type 'f32', expected a tensor}}
   %y = stablehlo.reduce(%x init: %x) applies stablehlo.add across dimensions = [0] : (f32, f32) -> f32
   return
 }

@@ -1,2 +1,2 @@
-"""Ops of PyTorch as nodes of a graph: the rules, and what follows a graph by them. Nothing here
-needs PyTorch: treadle.torch brings graphs that live in it, _archive those of its .pt2 files."""
+"""Converts graphs of PyTorch to Treadle graphs, with a rule for each op. Nothing here needs
+PyTorch: treadle.torch provides graphs from a running PyTorch, _archive those of .pt2 files."""

@@ -14,8 +14,8 @@ from ._writer import KEEP, Scalar, Tensor, Value, Writer, axis_of
 
 
 def _gelu_tanh(w: Writer, x: Output) -> tuple[Output, Output]:
-    """The tanh in GELU's approximation (Hendrycks and Gimpel, arXiv 1606.08415), and what is x's
-    part of its argument's derivative."""
+    """Returns the tanh in GELU's approximation (Hendrycks and Gimpel, arXiv 1606.08415), and the
+    part of its argument's derivative that depends on x."""
     factor = math.sqrt(2 / math.pi)
     inner = (x + x * w.op("Square", x) * 0.044715) * factor
     slope = (w.op("Square", x) * (3 * 0.044715) + 1.0) * factor
@@ -33,14 +33,14 @@ def _gelu(w: Writer, x: Tensor, *, approximate: str = "none") -> Output:
 
 
 def _is_one_op(grad: Tensor, x: Tensor) -> bool:
-    """Whether an activation's gradient is one op of ours: where no dtype or shape changes."""
+    """Whether one Treadle op computes an activation's gradient: if no dtype or shape changes."""
     is_same = grad.dtype == x.dtype and grad.meta.shape == x.meta.shape
     return is_same and x.dtype in (dtypes.float32, dtypes.float64)
 
 
 def _of_one_shape(w: Writer, tensors: Sequence[Tensor], values: Sequence[Value]) -> list[Value]:
-    """Values of tensors, stretched to fit each other as TensorFlow's gradients want it; vmap and
-    Jacobians have gradients of more dimensions than what they are of."""
+    """Returns the values of tensors, broadcast to one shape as TensorFlow's gradient ops require;
+    in vmap and Jacobians, gradients have more dimensions than their inputs."""
     shapes = [t.meta.shape for t in tensors]
     if shapes[0] == shapes[1]:
         return list(values)
@@ -139,7 +139,7 @@ def _prelu(w: Writer, x: Tensor, weight: Tensor) -> Output:
 
 
 def _gate(w: Writer, x: Output) -> Output:
-    """min(max(x + 3, 0), 6) / 6."""
+    """Computes min(max(x + 3, 0), 6) / 6."""
     return w.op("Minimum", w.op("Relu", x + 3.0), w.cast(6.0, dtypes.named(x.dtype))) * (1 / 6)
 
 

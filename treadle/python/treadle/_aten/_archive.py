@@ -29,8 +29,8 @@ _OLD_MODEL = "serialized_exported_program.json"
 
 
 def read(path: str | os.PathLike[str]) -> Exported:
-    """The program in a file. InvalidArgumentError for one that is damaged, UnimplementedError for
-    what isn't read; both name the file."""
+    """Reads the program in a file. InvalidArgumentError if the file is corrupted,
+    UnimplementedError if it uses unsupported features; both name the file."""
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> Exported:
 
 
 def program_in(file: BinaryIO) -> Exported:
-    """The same, of an open file."""
+    """Like `read`, but of an open file."""
     try:
         with zipfile.ZipFile(file) as archive:
             return _Archive(archive, file.seek(0, os.SEEK_END)).program()
@@ -55,8 +55,8 @@ def program_in(file: BinaryIO) -> Exported:
 
 
 class _Archive:
-    """One open file. Entries are stored as they are, and no larger together than the file: so what
-    is read is bounded by it."""
+    """One open file. Entries are uncompressed, and together not larger than the file, which limits
+    the bytes that are read."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         self._archive = archive
@@ -107,7 +107,8 @@ class _Archive:
         return names[0]
 
     def _tensors(self, folder: str, file: str) -> dict[str, np.ndarray]:
-        """The tensors that a table names; those that share memory are parts of one entry."""
+        """Returns the tensors that a table names; tensors that share memory are parts of one
+        entry."""
         if folder + file not in self:
             pickled = [n for n in self._entries if n.startswith(self._root + folder)]
             if any(n.endswith(".pt") for n in pickled):
@@ -147,7 +148,7 @@ class _Archive:
         try:
             return self._archive.read(entry)
         except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
-            raise InvalidArgumentError(f"entry '{name}' is damaged: {error}") from None
+            raise InvalidArgumentError(f"entry '{name}' is corrupted: {error}") from None
 
     def _json(self, name: str) -> Field:
         text = self._read(name)
@@ -170,11 +171,11 @@ def _ends(name: str) -> bool:
 
 
 def _tensor_of(field: Field, storage: bytes) -> np.ndarray:
-    """A tensor in its memory, of which it may be a part."""
+    """Returns a tensor; it may be a part of `storage`."""
     meta = meta_of(field)
     dims = (*meta.shape, *(meta.stride or ()), meta.storage_offset)
     if not all(isinstance(d, int) and d >= 0 for d in dims):
-        raise field.error("the tensor's sizes are not numbers of 0 or more")
+        raise field.error("the tensor's sizes, strides or offset aren't non-negative integers")
     dtype = dtypes.numpy_dtype(meta.dtype)
     count = len(storage) // dtype.itemsize
     last = meta.storage_offset

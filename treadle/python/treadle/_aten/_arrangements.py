@@ -1,4 +1,4 @@
-"""Concatenating, splitting and rearranging tensors, as PyTorch composes them of other ops."""
+"""Ops that concatenate, split and rearrange tensors, composed of other ops as in PyTorch."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _combinations(x: Operand, r: int = 2, with_replacement: bool = False) -> Ope
 
 @rule("meshgrid.indexing")
 def _mesh(w: Writer, tensors: Sequence[Tensor], *, indexing: str = "ij") -> Any:
-    """By columns first, the first two dimensions are swapped."""
+    """Writes meshgrid; with indexing "xy", the first two dimensions are swapped."""
     if indexing == "ij" or len(tensors) < 2:
         return RULES["aten.meshgrid"](w, tensors)
     order = [1, 0, *range(2, len(tensors))]
@@ -251,7 +251,7 @@ def _taken(x: Operand, indices: Operand, dim: int | None = None) -> Operand:
 
 
 def _from_start(places: Operand, extent: Dim) -> Operand:
-    """Places that may count from the end, as ones from the start."""
+    """Converts positions that may count from the end to positions from the start."""
     return where(places < 0, places + extent, places)
 
 
@@ -334,7 +334,7 @@ def _slopes_along(x: Operand, *, spacing: Any, dim: Any = None, edge_order: int 
 
 
 def _slope(x: Operand, dim: int, step: Any, edge_order: int) -> Operand:
-    """Central differences, and one-sided ones at both ends."""
+    """Returns central differences, and one-sided differences at both ends."""
     size = x.static_size(dim, "a gradient")
     inner = (x.after(dim, 2) - x.first(dim, -2)) / 2 / step
     row = [x.narrow(dim, i, 1) for i in (0, 1, size - 2, size - 1)]
@@ -351,7 +351,7 @@ def _slope(x: Operand, dim: int, step: Any, edge_order: int) -> Operand:
 
 @composed("_pad_circular")
 def circular(x: Operand, pad: Sequence[int]) -> Operand:
-    """Images that go on at their other end; negative amounts take rows away."""
+    """Pads images circularly; negative amounts remove rows."""
     pairs = [list(pad[i : i + 2]) for i in range(0, len(pad), 2)]
     for number, (before, after) in enumerate(pairs):
         dim = x.rank - 1 - number

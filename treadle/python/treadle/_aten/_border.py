@@ -47,12 +47,12 @@ class Result:
 
 
 def graph_name(name: str) -> str:
-    """A node's name as graphs allow it: no underscore comes first."""
+    """Returns a valid node name: one that doesn't begin with an underscore."""
     return name if name[0].isalnum() else f"x{name}"
 
 
 class Border:
-    """Collects what a graph is fed with and what is fetched of it.
+    """Collects the feeds and fetches of a graph.
 
     Args:
         views: whether results may be views of arguments, as PyTorch's are.
@@ -145,7 +145,7 @@ class Border:
         return next((s for s in same if s.memory == meta.memory), None)
 
     def fetch(self, name: str) -> int:
-        """The number of a value that is only read."""
+        """Returns the number of the fetch of a value that is only read."""
         return self._number_of(next((f for f in self._fetches if f[0] == name), (name, None)))
 
     def _number_of(self, fetch: tuple[str, Any]) -> int:

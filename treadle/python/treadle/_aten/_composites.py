@@ -29,7 +29,7 @@ from ._writer import KEEP, Dim, Tensor, Value, Writer, axis_of
 
 
 def _giving(w: Writer, *results: Meta) -> contextlib.AbstractContextManager[None]:
-    """Writes an op of several results, of which the first alone is used."""
+    """Writes an op with several results, of which only the first is used."""
     return w.giving(list(results), lambda index: index == 0)
 
 
@@ -183,7 +183,8 @@ def _whole_batch_norm(
     eps: float,
     cudnn_enabled: bool = True,
 ) -> Any:
-    """Without training, which changes its running statistics."""
+    """Writes batch norm for inference; training, which changes its running statistics, is
+    unsupported."""
     if training or running_mean is None or running_var is None:
         return NotImplemented
     return _batch_norm_eval(w, x, weight, bias, running_mean, running_var, eps)
@@ -417,7 +418,7 @@ def _imag(w: Writer, x: Tensor) -> Output:
 
 @rule("meshgrid")
 def _mesh(w: Writer, tensors: Sequence[Tensor], *, indexing: str = "ij") -> Any:
-    """By columns first, the first two dimensions are swapped."""
+    """Writes meshgrid; with indexing "xy", the first two dimensions are swapped."""
     count = len(tensors)
     axes = list(range(count))
     if indexing == "xy" and count > 1:

@@ -30,7 +30,7 @@ class Condition:
         return _value(self.tree, size)
 
     def __str__(self) -> str:
-        """`x.shape[0] > 4`."""
+        """Returns a text such as `x.shape[0] > 4`."""
         text = re.sub(r"L\['(\w+)'\]", r"\1", ast.unparse(self.tree))
         return text.replace(".size()", ".shape")
 
@@ -38,9 +38,9 @@ class Condition:
 def conditions_of(
     texts: Sequence[str], ranges: Sequence[tuple[str, int, Any, Any]], names: Collection[str]
 ) -> list[Condition]:
-    """The conditions that texts state, and those of ranges: an argument, a dimension, and its
-    smallest and largest size (None: any). Conditions on other arguments are left out, and so
-    are sizes that only decide strides."""
+    """Returns the conditions in texts, and those that ranges imply (an argument, a dimension, and
+    its smallest and largest size; None: any). Conditions on other arguments are omitted, and so are
+    conditions that only affect strides."""
     whole = dict.fromkeys([*texts, *(text for r in ranges for text in _bounds(*r))])
     found = [_parsed(text, names) for text in whole]
     return [Condition(tree) for tree in found if tree is not None]
@@ -54,7 +54,8 @@ def _bounds(name: str, axis: int, low: Any, high: Any) -> Iterator[str]:
 
 
 def ranges_of(name: str, shape: Sequence[Any], limits: Any) -> list[tuple[str, int, Any, Any]]:
-    """The ranges of an argument's symbolic sizes; `limits` by the names of symbols."""
+    """Returns the ranges of an argument's symbolic sizes; `limits` has the range of each symbol by
+    name."""
     symbols = [(axis, d.args[0]) for axis, d in enumerate(shape) if _is_symbol(d)]
     return [(name, axis, *limits[s]) for axis, s in symbols if s in limits]
 
@@ -108,7 +109,8 @@ def _value(tree: ast.expr, size: Size) -> Any:
 
 
 def _path(tree: ast.expr) -> list[str]:
-    """The way to an argument, whose name in a graph it makes: `d_a_0` of `L['d']['a'][0]`."""
+    """Returns the path to an argument, which is its name in a graph: `d_a_0` for
+    `L['d']['a'][0]`."""
     if isinstance(tree, ast.Name):
         return [] if tree.id == "L" else [tree.id]
     if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Constant):

@@ -28,7 +28,7 @@ def write_cond(
     false: Graph,
     operands: Sequence[Any] = (),
 ) -> list[Any]:
-    """torch.cond: the results of one of two graphs."""
+    """Writes torch.cond, which returns the results of one of two graphs."""
     _draw_outside(importer, true, false)
     results: list[list[Any]] = []
     with importer.writer.builder.cond(_output(node, predicate)) as branches:
@@ -187,6 +187,6 @@ def _scoped_dims(importer: _Importer) -> Iterator[None]:
 
 
 def _draw_outside(importer: _Importer, *graphs: Graph) -> None:
-    """The seed that runs feed is none of a body's nodes."""
+    """Creates the seed placeholder outside of the bodies, since fed nodes can't be in a body."""
     if any(node.draws for graph in graphs for node in graph.nodes):
         importer.writer.seed()

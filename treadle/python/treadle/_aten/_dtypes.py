@@ -14,7 +14,7 @@ from .._errors import UnimplementedError
 
 @dataclasses.dataclass(frozen=True)
 class DType:
-    """A dtype as PyTorch names it. `level`: where it stands among those that promote each other."""
+    """A dtype with PyTorch's name. `level`: its position in the order of promotion."""
 
     name: str
     level: int
@@ -64,19 +64,20 @@ _WITHOUT_TENSORS = {"complex32"}
 
 
 def named(name: str) -> DType:
-    """PyTorch's dtype of a name, or one that no tensor of ours has."""
+    """Returns PyTorch's dtype for a name, including dtypes that Treadle's tensors can't have."""
     return _BY_NAME.get(name) or DType(name, -1, 0)
 
 
 def name_of(dtype: DType) -> str:
-    """Our name of PyTorch's dtype; UnimplementedError for one that no tensor of ours has."""
+    """Returns Treadle's name of a PyTorch dtype; UnimplementedError if Treadle's tensors can't have
+    it."""
     if dtype.level < 0 or dtype.name in _WITHOUT_TENSORS:
         raise UnimplementedError(f"there are no tensors of {dtype}")
     return dtype.name
 
 
 def numpy_dtype(dtype: DType) -> Any:
-    """numpy's, or that of ml_dtypes."""
+    """Returns the dtype of numpy or ml_dtypes."""
     name = name_of(dtype)
     if name.startswith(("bfloat", "float8")):
         import ml_dtypes
@@ -86,7 +87,7 @@ def numpy_dtype(dtype: DType) -> Any:
 
 
 def limits(dtype: DType) -> Any:
-    """The smallest and largest number: .min and .max."""
+    """Returns the smallest and largest number as .min and .max."""
     if not dtype.is_floating_point:
         return np.iinfo(name_of(dtype))
     if dtype.name in ("float16", "float32", "float64"):
@@ -128,7 +129,7 @@ def complex_of(dtype: DType) -> DType:
 
 
 def higher(a: DType | None, b: DType | None) -> DType | None:
-    """The lowest dtype that holds what both do, as PyTorch orders them."""
+    """Returns the lowest dtype, in PyTorch's order, that both dtypes promote to."""
     if a is None or b is None or a == b:
         return a or b
     if a.level == b.level:
@@ -141,7 +142,7 @@ def promoted(a: DType, b: DType) -> DType:
 
 
 def _rank(dtype: DType) -> int:
-    """Truth values, integers, floating numbers, complex ones."""
+    """Returns the rank of a kind: bool, integer, floating point, complex."""
     if dtype.is_complex:
         return 3
     if dtype.is_floating_point:
@@ -174,7 +175,7 @@ def _promoted_dtype(
 def elementwise(
     kind: Kind, tensors: Sequence[tuple[DType, int]], numbers: Sequence[Any], default: DType
 ) -> tuple[DType, DType]:
-    """The dtype that an op computes in, and that of its result."""
+    """Returns the dtype in which an op computes, and the dtype of its result."""
     result = _promoted_dtype(tensors, numbers, default)
     if kind is Kind.FLOAT and _rank(result) < 2:
         result = default
@@ -189,6 +190,6 @@ def elementwise(
 
 
 def rounded(number: Any, dtype: DType) -> Any:
-    """A number as its nearest one of a narrow floating dtype."""
+    """Rounds a number to the nearest value of a narrow floating-point dtype."""
     is_narrow = dtype.name in _COMPUTED_IN and dtype.is_floating_point
     return np.asarray(number).astype(numpy_dtype(dtype)) if is_narrow else number

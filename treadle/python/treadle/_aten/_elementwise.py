@@ -1,4 +1,4 @@
-"""Ops on one element at a time: each promotes its inputs as PyTorch does, and broadcasts."""
+"""Elementwise ops: each promotes and broadcasts its inputs as PyTorch does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_floating(x: Output) -> bool:
 
 
 def _of_floats(op: str) -> Unary:
-    """Integers are what they are."""
+    """Writes an op that returns integers unchanged."""
     return lambda w, x: w.op(op, x) if _is_floating(x) else x
 
 
@@ -37,13 +37,13 @@ def _truncated(w: Writer, x: Output) -> Output:
 
 
 def parts_of(w: Writer, x: Output) -> list[Output]:
-    """The real and the imaginary part."""
+    """Returns the real and the imaginary part."""
     real = dtypes.name_of(dtypes.real_of(dtypes.named(x.dtype)))
     return [w.op(part, x, Tout=real) for part in ("Real", "Imag")]
 
 
 def _false_for_integers(op: str, otherwise: bool) -> Unary:
-    """A question about floating numbers, whose answer for others is known."""
+    """Writes a predicate of floating-point numbers; it is `otherwise` for integers."""
 
     def write(w: Writer, x: Output) -> Output:
         if dtypes.named(x.dtype).is_complex:
@@ -71,7 +71,7 @@ def _computed_wider(op: str) -> Callable[..., Output]:
 
 
 def _sign_bit(w: Writer, x: Output) -> Output:
-    """True for -0.0 as well."""
+    """Returns whether the sign bit is set: also for -0.0."""
     if not _is_floating(x):
         return x < 0 if x.dtype.startswith("int") else w.op("NotEqual", x, x)
     return w.op("SelectV2", x == 0.0, w.op("Reciprocal", x) < 0.0, x < 0.0)
@@ -93,7 +93,7 @@ def _sign(w: Writer, x: Output) -> Output:
 
 
 def _within(op: str, low: float, high: float) -> Unary:
-    """NaN beyond what an op is defined for."""
+    """Replaces results outside of the domain of an op by NaN."""
 
     def write(w: Writer, x: Output) -> Output:
         inside = w.op("LogicalAnd", x >= low, x <= high)
@@ -103,7 +103,7 @@ def _within(op: str, low: float, high: float) -> Unary:
 
 
 def _above_zero(op: str, at_zero: float) -> Unary:
-    """NaN below zero, and infinite at zero."""
+    """Replaces results by `at_zero` at zero, and by NaN below."""
 
     def write(w: Writer, x: Output) -> Output:
         out = w.op("SelectV2", x == 0.0, _like(w, at_zero, x), w.op(op, x))
@@ -117,7 +117,7 @@ def _inverse_erf(w: Writer, x: Output) -> Output:
 
 
 def _digamma(w: Writer, x: Output) -> Output:
-    """At zero infinite, with the other sign."""
+    """Computes digamma; at zero it is infinite, with the opposite sign."""
     return w.op("SelectV2", x == 0.0, -w.op("Reciprocal", x), w.op("Digamma", x))
 
 
@@ -128,7 +128,7 @@ def _abs(w: Writer, x: Output) -> Output:
 
 
 def _logarithm(base: float) -> Unary:
-    """Whole numbers of powers of the base."""
+    """Computes a logarithm that is exact for powers of the base."""
 
     def write(w: Writer, x: Output) -> Output:
         if x.dtype.startswith("complex"):
@@ -230,7 +230,7 @@ for _name, (_kind, _write) in _UNARY.items():
 
 
 def _like(w: Writer, number: float, x: Output) -> Output:
-    """A number in the dtype of a value."""
+    """Returns a number in the dtype of a value."""
     return w.cast(number, dtypes.named(x.dtype))
 
 
@@ -260,7 +260,7 @@ def _or_on_bool(op: str, on_bool: str) -> Binary:
 
 
 def _compared(op: str) -> Binary:
-    """False is less than true."""
+    """Compares values; false is less than true."""
 
     def write(w: Writer, x: Output, y: Output) -> Output:
         if x.dtype == "bool" and op not in ("Equal", "NotEqual"):
@@ -279,7 +279,8 @@ def _truncated_division(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _floor_division(w: Writer, x: Output, y: Output) -> Output:
-    """In floating point: of what is left without the remainder, so that it fits the remainder."""
+    """Divides and rounds down. Floating-point numbers are divided after subtracting the remainder,
+    so that quotient and remainder match."""
     if not _is_floating(x):
         return w.op("FloorDiv", x, y)
     exact, rest = w.op("RealDiv", x, y), w.op("Mod", x, y)
@@ -296,7 +297,7 @@ def _truncated_remainder(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _larger_number(op: str, on_bool: str) -> Binary:
-    """The larger or smaller one; of a number and NaN the number."""
+    """Returns the larger or smaller number; a number if the other is NaN."""
 
     def write(w: Writer, x: Output, y: Output) -> Output:
         if not _is_floating(x):
@@ -308,7 +309,7 @@ def _larger_number(op: str, on_bool: str) -> Binary:
 
 
 def _hypotenuse(w: Writer, x: Output, y: Output) -> Output:
-    """Infinite with an infinite side, whatever the other one is."""
+    """Computes hypot: infinite if a side is infinite, even if the other is NaN."""
     x, y = w.op("Abs", x), w.op("Abs", y)
     large, small = w.op("Maximum", x, y), w.op("Minimum", x, y)
     ratio = w.op("DivNoNan", small, large)
@@ -319,7 +320,7 @@ def _hypotenuse(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _x_log_y(w: Writer, x: Output, y: Output) -> Output:
-    """Zero where x is, unless y is NaN."""
+    """Computes x * log(y): zero where x is zero, unless y is NaN."""
     value = w.op("Xlogy", x, y)
     return w.op("SelectV2", w.op("IsNan", y), y, value)
 
@@ -362,7 +363,7 @@ def _with_sign(w: Writer, x: Output, y: Output) -> Output:
 
 
 def _shifted(op: str) -> Binary:
-    """Shifts. A negative count, or one of all bits or more, leaves nothing but the sign for right
+    """Shifts bits. If the count is negative or too large, the result is 0, or the sign for right
     shifts."""
 
     def write(w: Writer, x: Output, count: Output) -> Output:
@@ -535,8 +536,7 @@ def _where(w: Writer, condition: Tensor, x: Any, y: Any) -> Output:
 
 
 def _bound(x: Tensor, bound: Any) -> Any:
-    """A number between the smallest and largest integer of x's dtype, which other numbers aren't
-    compared with."""
+    """Clamps a number to the range of x's integer dtype, so that it can be compared with x."""
     is_integer = not (x.dtype.is_floating_point or x.dtype.is_complex or x.dtype == dtypes.bool_)
     if not is_integer or not isinstance(bound, int):
         return bound
@@ -619,7 +619,7 @@ def _numbers(
 
 @rule("_to_copy", "to")
 def _to_copy(w: Writer, x: Tensor, *_: Any, **__: Any) -> Output:
-    """Dtypes alone matter here: layouts, devices and formats of memory are PyTorch's."""
+    """Converts to a dtype; layouts, devices and memory formats are ignored."""
     return _converted(w, x, w.result.dtype)
 
 
@@ -650,7 +650,8 @@ def _derivative_of_digamma(w: Writer, n: int, x: Output) -> Output:
 
 
 def _trigamma(w: Writer, x: Output) -> Output:
-    """Below 1/2 by the value at 1 - x (Digital Library of Mathematical Functions, 5.15.6)."""
+    """Computes trigamma; below 1/2 from the value at 1 - x (Digital Library of Mathematical
+    Functions, 5.15.6)."""
     is_low = x < 0.5
     inner = _derivative_of_digamma(w, 1, w.op("SelectV2", is_low, 1.0 - x, x))
     sine = w.op("Sin", (x - w.op("Floor", x)) * math.pi)

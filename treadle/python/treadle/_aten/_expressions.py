@@ -1,4 +1,4 @@
-"""Dimensions as files write them: expressions of sympy, in the form of its srepr."""
+"""Parses dimensions in files: expressions of sympy, in the form of its srepr."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._values import Expr
 
 
 def expression_of(text: str) -> int | Expr:
-    """`Mul(Integer(2), Symbol('s0', integer=True))`; ValueError for anything else."""
+    """Parses `Mul(Integer(2), Symbol('s0', integer=True))`; ValueError for other syntax."""
     if len(text) > _LONGEST:
         raise ValueError("the expression of a dimension is too long")
     try:
@@ -38,7 +38,7 @@ _TRUTHS = {"true": 1, "false": 0}
 
 
 def _called(tree: ast.Call) -> int | Expr:
-    """Keywords are what sympy assumes of a symbol."""
+    """Parses a call; keywords, which are assumptions about a symbol, are ignored."""
     kind = ast.unparse(tree.func).rsplit(".", 1)[-1]
     first = tree.args[0] if tree.args else None
     if kind == "Symbol" and isinstance(first, ast.Constant) and isinstance(first.value, str):

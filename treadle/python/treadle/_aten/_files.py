@@ -16,7 +16,7 @@ Path = str | os.PathLike[str]
 
 
 def require_name(path: Path) -> None:
-    """InvalidArgumentError unless a file is called as those are that models are written to."""
+    """Raises InvalidArgumentError unless the name of a file is valid for a written model."""
     if not os.fspath(path).endswith(".tfg"):
         raise InvalidArgumentError(
             f"'{os.fspath(path)}' is not a model file name; expected a name that ends in .tfg"
@@ -24,7 +24,7 @@ def require_name(path: Path) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """A file is written beside its place, and moved there: readers see the old one or the new."""
+    """Writes a file atomically: to a temporary file in the same folder, which is then renamed."""
     partial = f"{os.fspath(path)}.{os.urandom(4).hex()}.tmp"
     try:
         with open(partial, "xb") as file:
@@ -37,7 +37,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a file is an exported program, by its name and by how it begins."""
+    """Whether a file is an exported program, judged by its name and its first bytes."""
     if not os.fspath(path).endswith(".pt2") or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -64,7 +64,7 @@ def model(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def as_model(path: Path) -> Iterator[str]:
-    """A file with the model of an exported program, of the same name, as long as it is needed."""
+    """Yields a temporary file with the model of an exported program, and with the same name."""
     with tempfile.TemporaryDirectory(prefix="treadle-") as folder:
         file = os.path.join(folder, os.path.basename(path))
         write(file, model(path))

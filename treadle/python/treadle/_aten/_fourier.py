@@ -1,4 +1,4 @@
-"""Fourier transforms: of the last dimensions, to which others are brought."""
+"""Fourier transforms; they transform the last dimensions, so other dimensions are moved there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def _along(
 
 
 def _transformed(w: Writer, value: Output, x: Tensor, axes: Sequence[int], forward: bool) -> Output:
-    """Without any division: inverse transforms of ours divide by the count."""
+    """Transforms along axes. The inverse transform divides by the count; callers account for
+    this."""
     for axis in axes:
         value = _along(w, "FFT" if forward else "IFFT", value, x.rank, axis)
     return value
@@ -152,7 +153,7 @@ def _real(x: Operand, dims: Sequence[int], norm: int, size: Dim) -> Operand:
 
 
 def _axes(x: Operand, s: Any, dim: Any) -> tuple[list[int], list[Dim | None]]:
-    """The dimensions, and the size of each where one is asked for."""
+    """Returns the dimensions, and the size of each if it is given."""
     if dim is None:
         dim = range(x.rank) if s is None else range(x.rank - len(s), x.rank)
     dims = [x.axis(d) for d in dim]
@@ -242,7 +243,7 @@ _register_shift("fft_ifftshift", True)
 
 
 def _window(x: Operand, window: Operand | None, n_fft: int, length: int) -> Operand:
-    """A window in the middle of what is transformed."""
+    """Returns a window, centered in the transformed frame."""
     if window is None:
         window = call("ones", x, result=Meta(dtypes.real_of(x.dtype), (length,)))
     before = (n_fft - length) // 2
@@ -308,7 +309,7 @@ def _signal(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Operand:
-    """Pieces transformed back, laid over one another, and divided by what the windows add up to."""
+    """Transforms frames back, overlaps and adds them, and divides by the sum of the windows."""
     spectra = x if x.rank == 3 else x.unsqueeze(0)
     count, hop = spectra.static_size(2, "pieces of a signal"), hop_length or n_fft // 4
     norm = 1 if normalized else 2
@@ -331,7 +332,7 @@ def _signal(
 
 
 def _laid(pieces: Operand, count: int, size: int, hop: int) -> Operand:
-    """[..., count, size] added up, each piece a hop later than the one before."""
+    """Adds up the frames of [..., count, size], each shifted by one hop from the previous one."""
     parts = []
     for number in range(count):
         piece = pieces.narrow(1, number, 1).squeeze(1) if pieces.rank == 3 else pieces.unsqueeze(0)
@@ -356,7 +357,8 @@ _WINDOWS: dict[str, Callable[..., np.ndarray]] = {
 def _register_window(name: str, form: Callable[..., np.ndarray]) -> None:
     @rule(f"{name}_window")
     def window(w: Writer, length: int, periodic: bool = True, *form_of: float, **_: Any) -> Output:
-        """Over places from 0 to 1; a periodic one leaves out the last."""
+        """Evaluates a window at positions from 0 to 1; a periodic window omits the last
+        position."""
         require_small(length)
         if length == 1:
             return w.constant([1], w.result.dtype)

@@ -19,8 +19,8 @@ from ._values import Meta, is_in_order
 
 
 def functional(graph: Graph) -> Graph:
-    """A graph that changes nothing but its attributes and arguments, by `aten.copy_` at its end.
-    UnimplementedError for what can't be said so."""
+    """Returns a graph that changes only its attributes and arguments, by `aten.copy_` at its end.
+    UnimplementedError if the graph can't be expressed in this form."""
     return _Rewriter(graph).assigning()
 
 
@@ -51,13 +51,13 @@ class _Rewriter:
             self._add(node)
 
     def assigning(self) -> Graph:
-        """The graph, which assigns what it changes at its end."""
+        """Returns the graph, which assigns changed values at its end."""
         self.out[-1:-1] = map(self._assignment, self._changed())
         return connect(Graph(self.out))
 
     def returning(self, numbers: Sequence[int], order: Sequence[int]) -> Graph:
-        """The graph with its placeholders in another order. Behind its results, it returns what
-        some of them are by now."""
+        """Returns the graph with its placeholders in another order. After its results, it returns
+        the new values of some placeholders."""
         places = self.graph.placeholders
         results = self.out[-1].args[0]
         results = list(results) if isinstance(results, list | tuple) else [results]
@@ -67,7 +67,7 @@ class _Rewriter:
         return connect(Graph([*(self.first[places[number]] for number in order), *rest]))
 
     def changed_positions(self) -> set[int]:
-        """The numbers of the placeholders that it changes."""
+        """Returns the numbers of the placeholders that the graph changes."""
         changed = self._changed()
         if inner := [node for node in changed if node.op == "attribute"]:
             raise _cannot(inner[0], "a body changes a tensor of its own")
@@ -136,14 +136,13 @@ class _Rewriter:
     # ---- bodies
 
     def _define_bodies(self, nodes: Sequence[Node], graphs: Sequence[Graph] = ()) -> None:
-        """Writes the graphs that are arguments of a node, which are functional by now,
-        before it."""
+        """Writes the graphs that are arguments of a node before it; they are functional already."""
         graphs = graphs or [self.bodies[node].assigning() for node in nodes]
         for node, graph in zip(nodes, graphs, strict=True):
             self._define(node, dataclasses.replace(node, value=graph, users=[]), None)
 
     def _call_changing(self, node: Node, bodies: list[Node], changed: list[int]) -> None:
-        """Makes results of what bodies change of their operands."""
+        """Adds results for the operands that bodies change."""
         operands = [*node.args[2], *node.args[3]] if node.target == "while_loop" else node.args[3]
         self._require_own_memory(node, operands, changed)
         order = list(range(len(operands)))
@@ -173,7 +172,8 @@ class _Rewriter:
     def _require_own_memory(
         self, node: Node, operands: Sequence[Any], changed: Sequence[int]
     ) -> None:
-        """A body would have to see a change of one operand in another one."""
+        """Raises an error if operands share memory, since a body can't see a change of one operand
+        in another."""
         roots = [self._root(o) if isinstance(o, Node) else None for o in operands]
         if any(roots.count(roots[number]) > 1 for number in changed):
             raise _cannot(node, "a body changes an operand that shares memory with another one")
@@ -208,7 +208,7 @@ class _Rewriter:
         self.now[node], self.seen[node] = new, self.changes[self._root(node)]
 
     def _train(self, node: Node) -> None:
-        """A batch norm that changes its running statistics, where it has some."""
+        """Writes a batch norm that changes its running statistics, if it has any."""
         (x, weight, bias, mean, var, *_), _ = self._given(node.args, {})
         momentum, eps = node.args[6:8]
         if mean is None or var is None:
@@ -227,7 +227,7 @@ class _Rewriter:
         self._define(node, Node(node.name, "call", "getitem", (whole, 0), value=node.value), None)
 
     def _write(self, node: Node, new: Node) -> None:
-        """Makes a node's memory what a new value is."""
+        """Records a new value for a node's memory."""
         root = self._root(node)
         self._require_sure(root)
         self._put(node, new)
@@ -235,7 +235,7 @@ class _Rewriter:
         self.now[node], self.seen[node] = new, self.changes[root]
 
     def _put(self, node: Node, new: Node) -> None:
-        """Makes what a node is a view of what it is with that part of it new."""
+        """Updates the base of a view with a new value for the part that the view shows."""
         while node in self.base:
             base = self.base[node]
             if not _is_same(node):
@@ -276,7 +276,7 @@ def _cannot(node: Node, why: str) -> UnimplementedError:
 
 
 def _changed_by(node: Node, bodies: Sequence[_Rewriter]) -> list[int]:
-    """The numbers of the operands that the bodies of a node change."""
+    """Returns the numbers of the operands that the bodies of a node change."""
     changed = sorted({number for body in bodies for number in body.changed_positions()})
     if changed and node.target not in ("cond", "while_loop"):
         raise _cannot(node, "its body changes its operands")
@@ -330,7 +330,7 @@ def _is_same(node: Node) -> bool:
 
 
 def _may_copy(node: Node) -> bool:
-    """Whether one of the flags of a conversion is set: not to wait, or to copy."""
+    """Whether a conversion has the flag non_blocking or copy."""
     return any(value is True for value in (*node.args, *node.kwargs.values()))
 
 

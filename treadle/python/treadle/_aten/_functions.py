@@ -157,7 +157,7 @@ def _log2_of_sum(x: Operand, y: Operand) -> Operand:
 
 
 def _added_in_logarithms(x: Operand, y: Operand, base: float) -> Operand:
-    """log_b(b^x + b^y), of which the larger one is taken out; b = exp(base)."""
+    """Computes log_b(b^x + b^y), stably, with the larger exponent factored out; b = exp(base)."""
     x, y = x.floating(), y.floating()
     if x.dtype.is_complex:
         raise UnimplementedError("sums of logarithms of complex numbers")
@@ -272,7 +272,7 @@ def _between(ordered: Operand, place: Operand, interpolation: str) -> Operand:
 
 
 def _at(rows: Operand, place: Operand) -> Operand:
-    """[..., n] at [k, ..., 1] as [k, ...]."""
+    """Returns the elements of [..., n] at positions [k, ..., 1], as [k, ...]."""
     wide = rows.unsqueeze(0).expand([*place.shape[:-1], rows.shape[-1]])
     return call("gather", wide, -1, place.to(dtypes.int64)).squeeze(-1)
 

@@ -1,4 +1,5 @@
-"""A PyTorch graph as plain records, the input of rules for all sources of graphs."""
+"""A PyTorch graph as plain records, which the rules read; graphs from every source are converted to
+it."""
 
 from __future__ import annotations
 
@@ -20,17 +21,17 @@ class Node:
 
     Attributes:
         op: "placeholder", "attribute", "call" or "output".
-        target: of a call what is called: `aten.add.Tensor`, `getitem`, a name of SCALAR_OPS,
-            `tuple`, or the name of an op that graphs are arguments of (`cond`). Of an attribute its
-            path in the module.
-        args, kwargs: with nodes for values. Those of an output are what is returned; those of
-            control_deps are what it follows, a Graph, and the Graph's arguments.
-        value: a Meta, a number, an Expr, a list of them, or None. Of an attribute itself: a tensor,
-            a Graph, or what else a module may have.
-        meta: of an attribute that is a tensor, what is known of it.
+        target: the callee of a call: `aten.add.Tensor`, `getitem`, a name of SCALAR_OPS, `tuple`,
+            or the name of an op with graphs as arguments (`cond`). For an attribute, its path in
+            the module.
+        args, kwargs: the arguments, with nodes for values. For an output, the returned values; for
+            control_deps, the nodes that it follows, a Graph, and the Graph's arguments.
+        value: a Meta, a number, an Expr, a list of them, or None. For an attribute, its value: a
+            tensor, a Graph, or another member of a module.
+        meta: the metadata of an attribute that is a tensor.
         users: the nodes that use it.
         draws: whether it draws random numbers.
-        source: the node of PyTorch's own graph, where there is one.
+        source: the node of PyTorch's own graph, if there is one.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Node:
 
     @property
     def packet(self) -> str:
-        """The op without its overload: `aten.add`."""
+        """The op name without the overload: `aten.add`."""
         return self.target.rsplit(".", 1)[0]
 
 

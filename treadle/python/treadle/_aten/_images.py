@@ -85,7 +85,7 @@ class _Convolution:
         return self.w.op("Squeeze", value, squeeze_dims=[2]) if self.spatial == 1 else value
 
     def filter(self, weight: Tensor) -> Output:
-        """[out, in, window...] as [window..., in, out]."""
+        """Transposes a filter from [out, in, window...] to [window..., in, out]."""
         rank = len(self.stride) + 2
         return self.w.transpose(self.image(weight), [*range(2, rank), 1, 0])
 
@@ -154,9 +154,9 @@ def _with_bias(w: Writer, out: Output, bias: Tensor | None) -> Output:
 def _transposed(
     w: Writer, conv: _Convolution, x: Tensor, weight: Tensor, output_padding: Sequence[int]
 ) -> Output:
-    """A gradient. Where as many rows are added at the end as a stride has, a window more would
-    fit into the result: there it is made without them, and with the rows that padding takes
-    away."""
+    """Computes a transposed convolution as a gradient. If the output padding is a stride or more,
+    the result has room for another window; then the gradient is computed without these rows, with
+    the rows that padding removes."""
     dims = w.dims(w.result.shape)
     image = [*dims[:2], 1, *dims[2:]] if conv.spatial == 1 else dims
     added = [0] * (len(image) - 2 - len(output_padding)) + list(output_padding)
@@ -215,8 +215,8 @@ def _convolution_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[Output | None, ...]:
-    """A transposed convolution is the gradient of one, so its gradients are one, and one with
-    the roles of input and gradient swapped."""
+    """Computes the gradients of a convolution. Those of a transposed convolution are a convolution,
+    and a filter gradient with input and gradient swapped."""
     conv = _Convolution(w, weight.rank - 2, stride, padding, dilation, groups)
     dx = dw = db = None
     if output_mask[0]:
@@ -290,7 +290,7 @@ class Pool:
         return [[0, 0], [0, 0], *rows]
 
     def attrs(self, is_last: bool = False) -> dict[str, Any]:
-        """is_last: whether channels are the last dimension."""
+        """Returns the attributes of the op. is_last: whether channels are the last dimension."""
 
         def placed(values: list[int]) -> list[int]:
             return [1, *values, 1] if is_last else [1, 1, *values]
@@ -303,7 +303,7 @@ class Pool:
 
 
 def _largest(w: Writer, pool: Pool, x: Tensor) -> Output:
-    """The largest element of each window, or NaN where the window has one."""
+    """Returns the largest element of each window, or NaN if the window contains a NaN."""
     paddings = [amount for pair in pool.amounts for amount in pair]
     value = w.op(
         "_MaxPool",
@@ -316,7 +316,7 @@ def _largest(w: Writer, pool: Pool, x: Tensor) -> Output:
 
 
 def _largest_with_places(w: Writer, pool: Pool, x: Tensor) -> tuple[Output, Output]:
-    """Also where it is in its channel's image."""
+    """Returns the largest element of each window, and its position in the channel's image."""
     rank = pool.spatial + 2
     paddings = [*pool.amounts[2:], [0, 0]]
     found = w.op(
@@ -366,7 +366,7 @@ def _gradients_by_position(
 
 
 def _register_max_backward(spatial: int) -> None:
-    """The places come last, whatever the windows were."""
+    """Registers a gradient of max pooling; the positions are its last argument."""
 
     @rule(f"max_pool{spatial}d_with_indices_backward", f"adaptive_max_pool{spatial}d_backward")
     def backward(w: Writer, grad: Tensor, x: Tensor, *window: Any, **named: Any) -> Output:
@@ -391,7 +391,7 @@ def _shares(w: Writer, pool: Pool, count_include_pad: bool, divisor: int | None)
 
 
 def _shares_of_open(w: Writer, pool: Pool, count_include_pad: bool) -> Output:
-    """The same of an image whose sizes runs decide."""
+    """Like the function above, for an image with symbolic sizes."""
     counts: Any = None
     for axis in range(pool.spatial):
         k, s, p = (np.int64(v[axis]) for v in (pool.kernel, pool.stride, pool.padding))
@@ -443,7 +443,9 @@ def _means(
     share = _shares(w, pool, count_include_pad, divisor_override)
     if not pool.x.dtype.is_floating_point:
         if isinstance(share, Output):
-            raise UnimplementedError("means of integers over windows of symbolic size")
+            raise UnimplementedError(
+                "integer average pooling with a symbolic window size isn't supported"
+            )
         windows = Windows(w, pool.x, pool.kernel, pool.stride, pool.padding, [1], pool.out)
         return whole_means(windows, 1.0 / np.asarray(share))
     padded = pad(w, pool.batch(pool.x), pool.amounts)
@@ -523,7 +525,7 @@ class Taps:
         return matrix
 
     def apply(self, w: Writer, value: Output, rank: int, axis: int) -> Output:
-        """Along a dimension of a value."""
+        """Applies the taps along a dimension of a value."""
         count, dtype = self.places.shape[1], dtypes.named(value.dtype)
         tail = [1] * (rank - 1 - axis)
         if count <= _FEW_TAPS:
@@ -543,8 +545,8 @@ _FEW_TAPS = 4
 
 
 def along_axes(w: Writer, x: Tensor, each: Sequence[Taps]) -> Output:
-    """The taps of each of the last dimensions, in turn; integers are rounded after each, columns
-    first."""
+    """Returns the taps of each of the last dimensions, in turn; integers are rounded after each,
+    columns first."""
     (value,), dtype = w.promoted(KEEP, x)
     pairs = list(enumerate(each, x.rank - len(each)))
     if dtype.is_floating_point:

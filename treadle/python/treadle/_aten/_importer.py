@@ -1,4 +1,4 @@
-"""A graph of PyTorch's, node by node, as a treadle.Graph."""
+"""Converts a graph of PyTorch to a treadle.Graph, node by node."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GraphOrigin(Protocol):
     is_file: bool
 
     def array(self, tensor: Any) -> Any:
-        """The elements of an attribute or a tensor of the state."""
+        """Returns the elements of an attribute or of a tensor of the state."""
 
     def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
         """Returns the decomposition of an op without a rule, and the tensors of its placeholders.
@@ -229,7 +229,9 @@ class _Importer:
 
     def _number_argument(self, node: Node, number: int, symbol: Expr | OtherNumber) -> Any:
         if isinstance(symbol, OtherNumber):
-            raise UnimplementedError(f"node '{node.name}': a symbolic {symbol.kind}")
+            raise UnimplementedError(
+                f"node '{node.name}': a symbolic {symbol.kind} isn't supported"
+            )
         out: list[Output] = []
 
         def make() -> Output:
@@ -399,7 +401,7 @@ class _Importer:
         return self._note(node, self._wrapped(out[:3], node.value))
 
     def _copy_into(self, node: Node, args: Any) -> Any:
-        """An assignment to an argument or a captured tensor, at the end of a graph."""
+        """Returns an assignment to an argument or a captured tensor, at the end of a graph."""
         target = node.args[0]
         if self.depth or target.op not in ("placeholder", "attribute"):
             raise UnimplementedError(
@@ -415,7 +417,8 @@ class _Importer:
     # ---- order
 
     def _call_after(self, node: Node, args: Any, values: dict[Node, Any]) -> Any:
-        """control_deps: what a graph computes, once other values are there."""
+        """Writes control_deps: the results of a graph, which runs after given values are
+        computed."""
         before, body, *operands = args
         inside = dict(zip(body.placeholders, operands, strict=True))
         given = set(_outputs(operands))
@@ -549,7 +552,7 @@ class _Importer:
     def _add_order(
         self, graph: _native.Graph, after: list[tuple[str, list[str], set[str]]]
     ) -> None:
-        """Adds control inputs to what a scope begins with; the rest of it comes after that.
+        """Adds control inputs to the first nodes of a scope; the other nodes depend on these.
 
         Nodes that follow the start of a collective don't wait for its result: they wait for its
         inputs, and so start when it starts.
@@ -614,7 +617,7 @@ def _is_start(node: Node) -> bool:
 
 
 def _needed(graph: _native.Graph, name: str) -> list[str]:
-    """The nodes that a node waits for; constants are always there."""
+    """Returns the nodes that a node waits for; constants are always there."""
     inputs = [i.lstrip("^").split(":")[0] for i in graph._inputs(name)]
     return [i for i in inputs if graph._op(i) != "Const"]
 

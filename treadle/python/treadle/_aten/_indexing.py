@@ -16,7 +16,7 @@ from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_one, is_sta
 
 
 def _from_start(w: Writer, index: Output, extent: Dim) -> Output:
-    """Places that may count from the end, as ones from the start."""
+    """Converts positions that may count from the end to positions from the start."""
     dtype = dtypes.named(index.dtype)
     is_behind = w.op("Less", index, w.cast(0, dtype))
     return w.op("SelectV2", is_behind, index + w.cast(extent, dtype), index)
@@ -33,9 +33,9 @@ def _index_select(w: Writer, x: Tensor, dim: int, index: Tensor) -> Output:
 
 
 def _flat_places(w: Writer, index: Tensor, dims: Sequence[Dim], axis: int) -> Output:
-    """The places, in a tensor of shape `dims` as a vector, of what `index` names along an axis:
-    the other coordinates are those of the index itself. An index beyond its dimension becomes one
-    beyond all, which the op that takes it refuses."""
+    """Returns flat positions in a tensor of shape `dims` for the positions `index` along an axis:
+    the other coordinates are those of the index itself. An index out of range becomes a flat
+    position out of range, which the op that uses it rejects."""
     strides = [product(dims[i + 1 :]) for i in range(len(dims))]
     numbers = w.cast(index, dtypes.int64)
     places = numbers * strides[axis]
@@ -137,8 +137,8 @@ _TOGETHER = {"sum": "AddV2", "mean": "AddV2", "prod": "Mul", "amax": "Maximum", 
 
 
 def segments(w: Writer, how: str, values: Output, places: Output, count: Output) -> Output:
-    """Rows that come to one place, reduced to one; places below zero are left out. Extremes of
-    floating numbers start with an infinity, as a row may have nothing else."""
+    """Reduces rows with the same position to one; negative positions are left out. Floating-point
+    extremes start at an infinity, since all elements may be infinite."""
     if how not in _EXTREMES or not values.dtype.startswith(("float", "bfloat")):
         return w.op(_SEGMENTS[how], values, places, count)
     dtype = dtypes.named(values.dtype)
@@ -190,7 +190,7 @@ def _joined(
 
 
 def _first(x_rank: int, axis: int) -> tuple[list[int], list[int]]:
-    """A permutation that brings an axis to the front, and the one back."""
+    """Returns a permutation that moves an axis to the front, and its inverse."""
     order = [axis, *(i for i in range(x_rank) if i != axis)]
     return order, [order.index(i) for i in range(x_rank)]
 
@@ -292,7 +292,7 @@ class _Places:
 
 
 def nonzero(w: Writer, x: Tensor) -> Output:
-    """The coordinates of what isn't zero, a row each."""
+    """Returns the coordinates of nonzero elements, one row for each."""
     if x.rank:
         return w.op("Where", x)
     return w.op("Where", w.reshape(x, [1]))[:, :0]
@@ -359,7 +359,7 @@ def _index_put(
 
 
 def _put_one(w: Writer, x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Output:
-    """One number wherever a mask over the leading dimensions is true."""
+    """Writes one number wherever a mask over the leading dimensions is true."""
     wide = w.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)])
     number = w.reshape(values, [])
     return w.op("SelectV2", wide, x.out + number if accumulate else number, x)

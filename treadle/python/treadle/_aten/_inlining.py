@@ -10,7 +10,7 @@ _CALL = "wrap_with_set_grad_enabled"  # gradients enabled?, graph, *operands
 
 
 def inlined(graph: Graph) -> Graph:
-    """The graph without such calls, in bodies of conditionals and loops too."""
+    """Returns the graph without such calls, in bodies of conditionals and loops too."""
     writer = _Writer(graph)
     for node in graph.nodes:
         writer.add(node)

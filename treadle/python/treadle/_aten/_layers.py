@@ -20,7 +20,7 @@ from ._writer import KEEP, Dim, Tensor, Writer, axis_of, is_small, product, requ
 
 
 def _along_last(w: Writer, op: str, x: Tensor, value: Output, dim: int) -> Output:
-    """An op on rows, along any dimension."""
+    """Applies an op on rows along any dimension."""
     if x.rank == 0:
         return w.reshape(w.op(op, w.reshape(value, [1])), [])
     order = list(range(x.rank))
@@ -48,7 +48,7 @@ _register_softmax("log_softmax", "LogSoftmax")
 
 @rule("_safe_softmax")
 def _safe_softmax(w: Writer, x: Tensor, dim: int, dtype: Any = None) -> Output:
-    """Zeros where all is masked."""
+    """Computes softmax; rows that are masked completely become zeros."""
     value = w.cast(x, w.result.dtype)
     out = _along_last(w, "Softmax", x, value, dim)
     masked = w.op("Equal", value, w.cast(float("-inf"), w.result.dtype))
@@ -112,7 +112,8 @@ def _layer_norm_backward(
     bias: Tensor | None,
     output_mask: Sequence[bool],
 ) -> tuple[Output | None, ...]:
-    """For y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad * weight."""
+    """Computes, for y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad *
+    weight."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
     computed = dtypes.named(value.dtype)
     split = x.rank - len(normalized_shape)
@@ -171,7 +172,7 @@ def _group_norm(
 
 
 def _from_groups(w: Writer, value: Output, x: Tensor, n: Dim, c: int, group: int) -> Output:
-    """A number for each group as one for each channel, to be multiplied with images."""
+    """Repeats a number for each group to one for each channel, to be multiplied with images."""
     wide = w.broadcast(w.reshape(value, [n, group, 1]), [n, group, c // group])
     return w.reshape(wide, [n, c, *[1] * (x.rank - 2)])
 
@@ -190,9 +191,9 @@ def _group_norm_backward(
     group: int,
     output_mask: Sequence[bool],
 ) -> Any:
-    """For y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)), where h =
-    grad * weight, z = (x - mean) * rstd and the means are of a group. Values of the size of an
-    image are computed in the image's own dimensions."""
+    """Computes, for y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)),
+    where h = grad * weight, z = (x - mean) * rstd and means are taken over a group. Values of the
+    size of an image are computed in the image's own dimensions."""
     if x.dtype != dtypes.float32 or not isinstance(c, int) or not isinstance(hxw, int):
         return NotImplemented
     require_small(c)
@@ -222,7 +223,7 @@ def _group_norm_backward(
 
 
 def _per_channel(w: Writer, x: Tensor | Output, rank: int, dtype: str) -> Output:
-    """A vector along dimension 1."""
+    """Returns a vector along dimension 1."""
     return w.reshape(w.cast(x, dtypes.named(dtype)), [1, -1, *[1] * (rank - 2)])
 
 
@@ -235,7 +236,7 @@ def _apply_channels(
     weight: Tensor | None,
     bias: Tensor | None,
 ) -> Output:
-    """(x - mean) * invstd * weight + bias, as one factor and one summand a channel."""
+    """Computes (x - mean) * invstd * weight + bias with one factor and one summand per channel."""
     computed = dtypes.named(value.dtype)
     factor = w.cast(invstd, computed)
     factor = factor if weight is None else factor * w.cast(weight, computed)
@@ -255,7 +256,7 @@ def _batch_norm_eval(
 
 
 def _batch_statistics(w: Writer, x: Tensor, value: Output, eps: float) -> tuple[Output, ...]:
-    """Mean, variance (over n) and 1 / sqrt(variance + eps), a vector each."""
+    """Returns mean, variance (divided by n) and 1 / sqrt(variance + eps), each a vector."""
     axes = [0, *range(2, x.rank)]
     mean, variance = (w.reshape(v, [-1]) for v in moments(w, value, axes))
     invstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, dtypes.named(value.dtype))))
@@ -265,7 +266,8 @@ def _batch_statistics(w: Writer, x: Tensor, value: Output, eps: float) -> tuple[
 def batch_norm_train(
     w: Writer, x: Tensor, weight: Any, bias: Any, eps: float
 ) -> tuple[Output, Output, Output, Output]:
-    """The result, and the mean, 1 / deviation and variance (over n) that it was made with."""
+    """Returns the result, and the mean, 1 / deviation and variance (over n) that it was made
+    with."""
     (value,), dtype = w.promoted(KEEP, x)
     mean, variance, invstd = _batch_statistics(w, x, value, eps)
     # Subtract the mean first: merging it into another summand would lose digits.
@@ -283,7 +285,7 @@ def running(w: Writer, old: Tensor, new: Output, momentum: float) -> Output:
 
 
 def unbiased(w: Writer, x: Tensor, variance: Output) -> Output:
-    """A variance over n as one over n - 1."""
+    """Converts a variance divided by n to one divided by n - 1."""
     n = count_of(w, x, [0, *range(2, x.rank)])
     if isinstance(n, int):
         return variance * (n / (n - 1)) if n > 1 else variance * float("nan")
@@ -339,7 +341,7 @@ def _native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Output, Output, Output]:
-    """Without training; what training changes is for the importer to see to."""
+    """Writes batch norm for inference; the importer handles training."""
     return _batch_norm_no_training(w, x, weight, bias, running_mean, running_var, momentum, eps)
 
 
@@ -388,8 +390,8 @@ def _batch_norm_backward(
     eps: float,
     output_mask: Sequence[bool],
 ) -> tuple[Output | None, ...]:
-    """For y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y)) if the
-    statistics are those of the batch, otherwise invstd * weight * g."""
+    """Computes, for y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y))
+    if the statistics are those of the batch, otherwise invstd * weight * g."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
     computed = dtypes.named(value.dtype)
     axes = [0, *range(2, x.rank)]
@@ -449,7 +451,7 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> tuple[Output, Output, Output, Output]:
-    """Rows of a table, those of each bag in one; a bag ends where the next one begins."""
+    """Reduces the table rows of each bag to one row; a bag ends where the next one begins."""
     bags = w.cast(w.dim(w.result[0].shape[0]), dtypes.int64)
     starts = w.op("ExpandDims", w.cast(offsets, dtypes.int64)[:bags], w.indices(0))
     numbers = w.op("ExpandDims", w.range(indices.shape[0]), w.indices(0))
@@ -479,8 +481,8 @@ def _embedding_bag(
 
 
 def _largest_of_bags(w: Writer, rows: Output, bag_of: Output, bags: Output) -> Output:
-    """A NaN that is the first of its bag stays, as nothing is larger; later ones are no larger than
-    what there is."""
+    """Returns the maximum of each bag, like PyTorch: a NaN counts only if it is the first of its
+    bag."""
     dtype = dtypes.named(rows.dtype)
     low = w.cast(float("-inf"), dtype)
     numbers = w.op("SelectV2", w.op("IsNan", rows), low, rows)
@@ -517,7 +519,7 @@ def _embedding_backward(
     padding_idx: int,
     scale_grad_by_freq: bool,
 ) -> Output:
-    """Rows added up by their numbers; those of the padding are left out."""
+    """Sums gradient rows by index; rows of the padding index are left out."""
     if scale_grad_by_freq:
         return NotImplemented
     count = w.dim(num_weights)
@@ -541,7 +543,7 @@ def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: DType) -> Output:
 
 
 def uniform(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
-    """Between 0 and 1, without 1."""
+    """Draws uniform numbers in [0, 1)."""
     return _random(w, "StatelessRandomUniform", dims, dtype)
 
 
@@ -567,7 +569,7 @@ def _normal_functional(
 
 
 def _mean_of(w: Writer, mean: Any, std: Any) -> Output:
-    """Normal numbers, whose mean or deviation may be one for each."""
+    """Draws normal numbers; mean and deviation may be tensors."""
     drawn = _normal(w, w.dims(w.result.shape), w.result.dtype)
     return drawn * w.cast(std, w.result.dtype) + w.cast(mean, w.result.dtype)
 
@@ -583,7 +585,7 @@ def _normal_of_size(w: Writer, mean: float, std: float, size: Any, **_: Any) -> 
 
 
 def _open_uniform(w: Writer, x: Tensor) -> Output:
-    """Between 0 and 1, without 0."""
+    """Draws uniform numbers in (0, 1]."""
     return 1.0 - uniform(w, x.shape, dtypes.float32)
 
 
@@ -620,7 +622,8 @@ def _poisson(w: Writer, x: Tensor, **_: Any) -> Output:
 def _multinomial(
     w: Writer, x: Tensor, num_samples: Dim, replacement: bool = False, **_: Any
 ) -> Output:
-    """Without replacement: those whose logarithm is the largest once Gumbel's noise is added."""
+    """Draws samples. Without replacement, it takes the largest log-probabilities after adding
+    Gumbel noise."""
     weights = w.cast(x, dtypes.float32)
     rows = w.op("Log", w.reshape(weights, [-1, x.shape[-1]]))
     count = w.cast(w.dim(num_samples), dtypes.int32)
@@ -666,7 +669,7 @@ def _randint_like_from(w: Writer, x: Tensor, low: Any, high: Any, **_: Any) -> O
 
 
 def _drawn(w: Writer, x: Tensor, probability: Any) -> Output:
-    """True with a probability, for each element of a tensor's shape."""
+    """Draws a bool for each element of a tensor's shape, true with the given probability."""
     return w.op("Less", uniform(w, x.shape, dtypes.float32), w.cast(probability, dtypes.float32))
 
 

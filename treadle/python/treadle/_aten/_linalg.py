@@ -56,7 +56,7 @@ def adjoint(w: Writer, x: Tensor | Output, rank: int) -> Output:
 
 
 def _with_ones(w: Writer, x: Tensor) -> Output:
-    """Square matrices with ones in their diagonals."""
+    """Returns square matrices with ones on their diagonals."""
     return w.op("MatrixSetDiag", x, w.full(x.shape[:-1], 1, x.dtype))
 
 
@@ -111,7 +111,7 @@ def _eigh(
     UPLO: str = "L",
     compute_v: bool = True,  # noqa: N803
 ) -> tuple[Output, Output]:
-    """The lower half counts, or the upper one."""
+    """Computes eigenvalues from the lower or the upper triangle."""
     half = adjoint(w, x, x.rank) if UPLO.upper() == "U" else x.out
     values, vectors = w.op("SelfAdjointEigV2", half, compute_v=compute_v)
     return w.cast(values, w.result[0].dtype), vectors
@@ -155,7 +155,7 @@ def _slogdet(w: Writer, x: Tensor) -> tuple[Output, Output, None, None]:
 
 @rule("linalg_lu")
 def _lu(w: Writer, x: Tensor, *, pivot: bool = True) -> tuple[Output, Output, Output]:
-    """The transposed permutation, and both factors, of square matrices."""
+    """Returns the transposed permutation, and both factors, of square matrices."""
     extent = x.shape[-1]
     if not pivot or x.shape[-2] != extent:
         raise UnimplementedError("factors without pivots, or of a matrix that isn't square")

@@ -1,4 +1,4 @@
-"""Losses and distances of networks, as PyTorch makes them of other ops."""
+"""Loss functions and distances, composed of other ops as in PyTorch."""
 
 from __future__ import annotations
 
@@ -158,14 +158,16 @@ def _cross_entropy_with_logits(
 
 
 def _classes_last(x: Operand) -> Operand:
-    """[n, classes, ...] with the classes as the last dimension; alone, they are."""
+    """Moves the classes of [n, classes, ...] to the last dimension; an input of rank 1 is
+    unchanged."""
     return x.movedim(1, -1) if x.rank > 1 else x
 
 
 def _of_classes(
     log: Operand, target: Operand, weight: Operand | None, reduction: int, ignored: int
 ) -> Operand:
-    """The negative logarithms of the targets' classes, which are the last dimension."""
+    """Returns the negative log-probabilities of the targets' classes; classes are the last
+    dimension."""
     counts = target.ne(ignored)
     place = where(counts, target, 0).to(dtypes.int64)
     loss = -call("gather", log, -1, place.unsqueeze(-1)).squeeze(-1)
@@ -259,7 +261,7 @@ def _multi_margin(
 
 @composed("multilabel_margin_loss")
 def _multilabel_margin(x: Operand, target: Operand, reduction: int = _MEAN) -> Operand:
-    """Targets of a row end at the first negative one."""
+    """Writes the multilabel margin loss; the targets of a row end at the first negative one."""
     rows = x if x.rank > 1 else x.reshape([1, -1])
     goals = target if target.rank > 1 else target.reshape([1, -1])
     ends = (goals < 0).to(dtypes.int64).cumsum(1).eq(0)

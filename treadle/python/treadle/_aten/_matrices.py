@@ -21,7 +21,7 @@ def _operand(x: Tensor) -> tuple[Output, bool]:
 
 
 def _product(w: Writer, op: str, left: Value, right: Value, **attrs: bool) -> Output:
-    """A product, of narrow integers in int32: what is lost is lost in any case."""
+    """Multiplies matrices; narrow integers in int32, which gives the same result modulo 2^n."""
     dtype = dtypes.named(left.dtype) if isinstance(left, Output) else left.dtype
     if dtype.itemsize > 2 or dtype.is_floating_point:
         return w.op(op, left, right, **attrs)
@@ -30,7 +30,7 @@ def _product(w: Writer, op: str, left: Value, right: Value, **attrs: bool) -> Ou
 
 
 def multiply(w: Writer, x: Tensor, y: Tensor) -> Output:
-    """x @ y of matrices, or of as many matrices each."""
+    """Computes x @ y of matrices, or of two batches of matrices of equal size."""
     (left, adj_x), (right, adj_y) = _operand(x), _operand(y)
     if x.rank == 2 and y.rank == 2:
         return _product(w, "MatMul", left, right, transpose_a=adj_x, transpose_b=adj_y)
@@ -45,7 +45,7 @@ def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:
 
 
 def _sum(w: Writer, x: Tensor, out: Output, beta: Scalar, alpha: Scalar) -> Output:
-    """beta * x + alpha * out; x isn't looked at where beta is zero."""
+    """Computes beta * x + alpha * out; x isn't used if beta is zero."""
     out = _scaled(w, out, alpha)
     if isinstance(beta, int | float) and beta == 0:
         return out
@@ -56,7 +56,8 @@ def _sum(w: Writer, x: Tensor, out: Output, beta: Scalar, alpha: Scalar) -> Outp
 
 
 def _is_as_wide(x: Tensor, out: Output) -> bool:
-    """A bias of one element is stretched, which only additions do."""
+    """Whether a bias has the width of the result; only an addition broadcasts a bias of one
+    element."""
     return isinstance(x.shape[0], int) and x.shape[0] == out.shape[-1]
 
 
@@ -83,7 +84,7 @@ def _addbmm(
 
 
 def _groups(w: Writer, offs: Tensor, *rows: Tensor) -> Iterator[list[Output]]:
-    """The rows of each group; offs are where groups end."""
+    """Returns the rows of each group; offs has the end of each group."""
     count = offs.shape[0]
     if not isinstance(count, int):
         raise UnimplementedError("products with a number of groups that is known only at run time")
@@ -104,7 +105,7 @@ def _with_rest(w: Writer, parts: list[Output], offs: Tensor, rows: Dim) -> Outpu
 
 @rule("transformers.grouped_mm_fallback")
 def _grouped_mm(w: Writer, x: Tensor, weight: Tensor, offs: Tensor) -> Output:
-    """Rows [n, in] by matrices [groups, in, out]."""
+    """Multiplies rows [n, in] by matrices [groups, in, out]."""
     groups = enumerate(_groups(w, offs, x))
     parts = [w.op("MatMul", rows, weight.out[group]) for group, (rows,) in groups]
     return _with_rest(w, parts, offs, x.shape[0])
@@ -147,7 +148,8 @@ def _trilinear(
     sumdim: Sequence[int],
     unroll_dim: int = 1,
 ) -> Output:
-    """A product of three with dimensions that one of them lacks, summed over some."""
+    """Multiplies three tensors after inserting dimensions that one of them lacks, and sums over
+    some."""
     wide = []
     for value, missing in ((x, expand1), (y, expand2), (z, expand3)):
         dims = value.shape
@@ -242,7 +244,7 @@ def _scores(
 
 
 def _probabilities(w: Writer, scores: Output) -> Output:
-    """The softmax, and zeros where a query sees no key."""
+    """Returns the softmax; zeros if all keys of a query are masked."""
     masked = w.op("Equal", scores, w.cast(float("-inf"), dtypes.named(scores.dtype)))
     sees_none = w.op("All", masked, w.indices([-1]), keep_dims=True)
     zero = w.cast(0, dtypes.named(scores.dtype))
@@ -250,7 +252,8 @@ def _probabilities(w: Writer, scores: Output) -> Output:
 
 
 def _finite(w: Writer, largest: Output) -> Output:
-    """Replaces -infinity by zero: scores that are less by it stay -infinity, and aren't NaN."""
+    """Replaces -infinity by zero: subtracting it from a score of -infinity gives -infinity instead
+    of NaN."""
     return w.op("SelectV2", w.op("IsInf", largest), w.op("ZerosLike", largest), largest)
 
 
@@ -267,7 +270,7 @@ def _options(q: Tensor, scale: float | None, is_causal: bool) -> dict[str, Any]:
 
 
 def _summands(w: Writer, mask: Tensor | None) -> list[Output]:
-    """A mask as numbers that are added to scores, if there is one."""
+    """Returns the mask as numbers that are added to the scores; None without a mask."""
     if mask is None:
         return []
     if mask.dtype != dtypes.bool_:
@@ -284,7 +287,8 @@ def _scale_of(q: Tensor, scale: float | None) -> float:
 
 
 def _scaled_queries(w: Writer, q: Tensor, scale: float | None) -> tuple[Tensor, float]:
-    """Queries, and what scores are multiplied with: a size that may change scales the queries."""
+    """Returns the queries and the factor of the scores; a symbolic size scales the queries
+    instead."""
     width = q.shape[-1]
     if scale is not None or isinstance(width, int):
         return q, _scale_of(q, scale)
@@ -292,7 +296,7 @@ def _scaled_queries(w: Writer, q: Tensor, scale: float | None) -> tuple[Tensor, 
 
 
 def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
-    """Keys or values with a head for each of the queries', of which several may share one."""
+    """Repeats the heads of keys or values, since several query heads may share one."""
     heads, queries = part.shape[1], q.shape[1]
     if isinstance(heads, int) and isinstance(queries, int) and heads != queries:
         batch, _, length, width = part.shape
@@ -324,7 +328,7 @@ def _attention(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Output, Output | None]:
-    """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
+    """Computes softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
     keys, values = _shared(w, k, q), _shared(w, v, q)
     q, scale = _scaled_queries(w, q, scale)
     if q.dtype in _IN_FLOATS:
@@ -357,8 +361,8 @@ def _attention_backward(
     attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Output, Output, Output]:
-    """For the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k * scale
-    (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
+    """Computes, for the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k
+    * scale (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
     keys, values = _shared(w, k, q), _shared(w, v, q)
     if q.dtype in _IN_FLOATS:
@@ -382,7 +386,7 @@ def _attention_backward(
 
 
 def _with_heads(w: Writer, part: Tensor, q: Tensor) -> Tensor:
-    """Each head of keys or values as often as the queries have one for it."""
+    """Repeats each head of keys or values for the query heads that share it."""
     heads, queries = part.meta.shape[-3], q.meta.shape[-3]
     if not isinstance(heads, int) or not isinstance(queries, int):
         raise UnimplementedError("enable_gqa=True with a symbolic number of heads")

@@ -1,4 +1,4 @@
-"""Programs of PyTorch as models that are called by a signature, each in one file."""
+"""Models of PyTorch programs: one file, called by a signature."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model_of(
     default_dtype: dtypes.DType = dtypes.DEFAULT,
     conditions: Sequence[Condition] = (),
 ) -> bytes:
-    """The model of a functional graph: what a `.tfg` file holds.
+    """Returns the model of a functional graph: the contents of a `.tfg` file.
 
     Its inputs are called as the graph's placeholders are, its results `outputs`. Its tensors become
     constants, and variables where the graph assigns to them. A call is an error if a condition
@@ -61,7 +61,8 @@ class _ModelWriter(_Importer):
         return message(graph.to_bytes(), self._inputs(), outputs, bool(self.variables))
 
     def _require_own_memory(self) -> None:
-        """Variables share no memory: a change of one would have to be seen in another tensor."""
+        """Raises an error if a variable shares memory with another tensor, which would have to see
+        its changes."""
         tensors = [n for n in self.graph.nodes if n.op == "attribute" and n.meta is not None]
         arrays = {n.target: self.home.array(n.value) for n in tensors if self.assigned}
         for name, array in arrays.items():
@@ -74,7 +75,7 @@ class _ModelWriter(_Importer):
                     )
 
     def _require(self, conditions: Sequence[Condition], given: dict[str, Any]) -> list[Operation]:
-        """An assertion of all conditions."""
+        """Returns an assertion of all conditions."""
         if not conditions:
             return []
         with self.writer.builder.scope("sizes"):
@@ -134,7 +135,7 @@ def _constant(leaf: Any) -> Any:
 
 
 def _input_value(name: str, meta: Any) -> Value:
-    """A symbolic number is a scalar."""
+    """Returns the type of an argument; a symbolic number is a scalar."""
     if not isinstance(meta, Meta):
         return Value(name, "int64", ())
     return Value(name, dtypes.name_of(meta.dtype), _shape(meta))

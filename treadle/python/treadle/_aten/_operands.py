@@ -20,7 +20,8 @@ from ._writer import Dim, Tensor, Value, Writer, axes_of, axis_of
 
 
 def operand(w: Writer, value: Value) -> Operand:
-    """A value with what is known of it; dimensions that the graph doesn't state are read off it."""
+    """Returns a value with its metadata; dimensions that the graph doesn't specify are computed
+    from the value."""
     if isinstance(value, Tensor):
         return Operand(w, value.out, value.meta, value.swapped)
     shape = [
@@ -116,7 +117,7 @@ class Operand(Tensor):
         return self.shape[self.axis(dim)]
 
     def static_size(self, dim: int, what: str) -> int:
-        """A size that a rule has to know."""
+        """Returns a size that a rule needs as a number."""
         size = self.size(dim) if self.rank else 1
         if not isinstance(size, int):
             raise UnimplementedError(f"{what} of symbolic size")
@@ -172,7 +173,7 @@ class Operand(Tensor):
         return call("narrow", self, dim, start, length)
 
     def first(self, dim: int, count: Any) -> Operand:
-        """All but the last `-count` where it is negative."""
+        """Returns the first `count` elements; without the last `-count` if it is negative."""
         return call("slice", self, dim, 0, count)
 
     def after(self, dim: int, start: Any) -> Operand:
@@ -276,7 +277,7 @@ def where(condition: Operand, x: Any, y: Any) -> Operand:
 
 
 def together(*parts: Any) -> DType:
-    """The dtype that tensors and numbers have together."""
+    """Returns the promoted dtype of tensors and numbers."""
     tensors = [(p.dtype, p.rank) for p in parts if isinstance(p, Tensor)]
     numbers = [p for p in parts if not isinstance(p, Tensor)]
     default = next(
@@ -286,13 +287,13 @@ def together(*parts: Any) -> DType:
 
 
 def stretched(*parts: Operand) -> list[Operand]:
-    """All in the shape that they have together."""
+    """Broadcasts all values to their common shape."""
     shape = broadcast([p.meta.shape for p in parts])
     return [p.expand(p.writer.dims(shape)) for p in parts]
 
 
 def counted(x: Operand, count: Dim, dtype: DType = dtypes.int64) -> Operand:
-    """0, 1, ... up to a count."""
+    """Returns 0, 1, ..., count - 1."""
     return operand(x.writer, x.writer.range(count, dtype))
 
 

@@ -151,7 +151,7 @@ def _svd(x: Operand, full: bool, has_vectors: bool = True) -> list[Operand]:
 
 
 def _spread(x: Operand) -> Operand:
-    """The singular values, largest first."""
+    """Returns the singular values, largest first."""
     return _svd(x, False, False)[1]
 
 
@@ -331,7 +331,7 @@ def _tensor_solution(x: Operand, b: Operand, dims: Any = None) -> Operand:
 
 
 def _cutoff(x: Operand, largest: Operand, atol: Any, rtol: Any) -> Operand:
-    """Below which singular values count as zero."""
+    """Returns the value below which singular values count as zero."""
     if rtol is None:
         sizes = [x.static_size(d, "a matrix") for d in (-2, -1)]
         least = float(dtypes.limits(dtypes.real_of(x.dtype)).eps) * max(sizes)

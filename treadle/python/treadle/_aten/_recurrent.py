@@ -39,7 +39,8 @@ def _plain_step(op: str) -> Callable[..., list[Output]]:
 def _direction(
     w: Writer, x: Tensor, state: list[Output], weights: Sequence[Tensor], step: Any, back: bool
 ) -> tuple[Output, list[Output]]:
-    """One layer in one direction over [time, batch, width]; its results, and its last state."""
+    """Runs one layer in one direction over [time, batch, width]; returns its results and its last
+    state."""
     of_x, of_h, *biases = weights
     time, batch, width = x.shape
     sums = w.op("MatMul", w.reshape(x, [-1, width]), of_x, transpose_b=True)
@@ -70,7 +71,7 @@ def _direction(
 def _layers(
     w: Writer, x: Tensor, states: list[Tensor], params: Sequence[Tensor], step: Any, config: Any
 ) -> Any:
-    """All layers; None where one has weights of another kind."""
+    """Writes all layers; returns None if the weights of a layer are of another kind."""
     has_biases, num_layers, dropout, train, bidirectional, batch_first = config
     each, directions = 4 if has_biases else 2, 1 + bidirectional
     if len(params) != each * directions * num_layers or x.rank != 3 or train and dropout:
@@ -140,8 +141,8 @@ def _one_direction(
     batch_first: bool,
     train: bool,
 ) -> Any:
-    """One layer in one direction, in time-major order whatever `batch_first` says. Values
-    that training keeps are missing."""
+    """Writes one layer in one direction, in time-major order regardless of `batch_first`. Values
+    that only training uses are omitted."""
     if num_layers != 1 or bidirectional or batch_sizes or train or x.rank != 3:
         return NotImplemented
     weights = [of_x, of_h, *([bias_x, bias_h] if has_biases else [])]

@@ -1,4 +1,4 @@
-"""Ops that make one number of many: sums, extremes, moments, scans, and sorting."""
+"""Reductions: sums, extremes, moments, scans, and sorting."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ for _name, _op in {"sum": "Sum", "mean": "Mean", "prod": "Prod"}.items():
 
 
 def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> Output:
-    """Truth values have no order here, and bytes have the same one."""
+    """Computes an extreme; bools are converted to bytes, which have the same order."""
     value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
     return w.cast(reduce(w, op, value, axes, keepdim), x.dtype)
 
@@ -49,7 +49,7 @@ def place_of_extreme(w: Writer, op: str, x: Output, axis: int) -> Output:
 
 
 def last_place_of_largest(w: Writer, x: Output, axis: int) -> Output:
-    """The last NaN, or the first of equal ones."""
+    """Returns the position of the largest element: the last NaN, or the first of equal elements."""
     first, axes = place_of_extreme(w, "Max", x, axis), w.indices([axis])
     back = place_of_extreme(w, "Max", w.op("ReverseV2", x, axes), axis)
     last = w.op("Shape", x, out_type="int64")[axis] - np.int64(1) - back
@@ -123,7 +123,7 @@ def count_of(w: Writer, x: Tensor, axes: Sequence[int]) -> Any:
 
 
 def moments(w: Writer, value: Output, axes: Sequence[int]) -> tuple[Output, Output]:
-    """Mean and variance (over n), with the dimensions kept."""
+    """Returns mean and variance (divided by n), with the dimensions kept."""
     mean = reduce(w, "Mean", value, axes, True)
     variance = reduce(w, "Mean", w.op("SquaredDifference", value, mean), axes, True)
     return mean, variance
@@ -175,7 +175,7 @@ _register_variance("std_mean", lambda w, variance, mean: (w.op("Sqrt", variance)
 
 
 def _is_set(w: Writer, x: Output) -> Output:
-    """One for what isn't zero, NaN as well."""
+    """Returns one for nonzero elements, including NaN."""
     dtype = dtypes.named(x.dtype)
     return w.cast(w.op("NotEqual", x, w.cast(0, dtype)), dtype)
 
@@ -233,7 +233,7 @@ def _distances(w: Writer, difference: Output, p: float) -> Output:
 
 @rule("_cdist_forward", "cdist")
 def _cdist(w: Writer, x: Tensor, y: Tensor, p: float = 2.0, compute_mode: Any = None) -> Output:
-    """Between all pairs of rows."""
+    """Computes distances between all pairs of rows."""
     dtype = w.result.dtype
     rows = w.op("ExpandDims", w.cast(x, dtype), w.indices(-2))
     columns = w.op("ExpandDims", w.cast(y, dtype), w.indices(-3))
@@ -242,7 +242,7 @@ def _cdist(w: Writer, x: Tensor, y: Tensor, p: float = 2.0, compute_mode: Any = 
 
 @rule("_pdist_forward", "pdist")
 def _pdist(w: Writer, x: Tensor, p: float = 2.0) -> Output:
-    """Between each row and those after it."""
+    """Computes distances between each row and the later rows."""
     count = x.shape[0]
     if not isinstance(count, int):
         raise UnimplementedError("distances between a symbolic number of rows")
@@ -333,8 +333,8 @@ def _log_cumulative(w: Writer, x: Tensor, dim: int) -> Output:
 def _register_extreme_scan(name: str, is_behind: str) -> None:
     @rule(name)
     def scan(w: Writer, x: Tensor, dim: int) -> tuple[Output, Output]:
-        """The extreme so far and its place, the last one of equals: each step doubles how far
-        back an element looks."""
+        """Returns the cumulative extreme and its position, the last among equals. Each step doubles
+        the number of elements that are combined."""
         if not x.rank:
             return x.out, w.constant(0, dtypes.int64)
         axis = axis_of(dim, x.rank)
@@ -358,7 +358,7 @@ def _register_extreme_scan(name: str, is_behind: str) -> None:
 
 
 def _moved(w: Writer, value: Output, rank: int, axis: int, step: int) -> Output:
-    """Each element a few places later; the first ones stay."""
+    """Shifts elements to later positions; the first elements are kept."""
     lead = (slice(None),) * axis
     parts = [value[(*lead, slice(None, step))], value[(*lead, slice(None, -step))]]
     return w.op("ConcatV2", parts, w.indices(axis))
@@ -372,7 +372,7 @@ _register_extreme_scan("cummin", "GreaterEqual")
 
 
 def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Output, Output]:
-    """The first elements of those in order; equal ones in the order in which they come."""
+    """Returns the first elements in sorted order; the sort is stable."""
     if x.rank == 0:
         return x.out, w.constant(0, dtypes.int64)
     axis = axis_of(dim, x.rank)
@@ -441,7 +441,7 @@ def _kth(w: Writer, x: Tensor, k: Any, dim: int = -1, keepdim: bool = False) -> 
 def _register_median(name: str, skips_nan: bool) -> None:
     @rule(f"{name}.dim")
     def along(w: Writer, x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-        """The lower one of the two in the middle."""
+        """Returns the median: the lower of the two middle elements."""
         count = x.shape[axis_of(dim, x.rank)] if x.rank else 1
         if not x.dtype.is_floating_point or not x.rank:
             return _nth(w, x, (count - 1) // 2, dim, keepdim)
@@ -473,7 +473,7 @@ def _register_median(name: str, skips_nan: bool) -> None:
 
 
 def _taken(w: Writer, value: Output, place: Output, axis: int) -> Output:
-    """The element of each row along an axis that a place names; rows keep that axis."""
+    """Returns the element at a position of each row along an axis; the axis is kept."""
     rank = len(value.shape)
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]

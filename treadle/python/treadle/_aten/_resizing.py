@@ -1,4 +1,4 @@
-"""Images made larger or smaller, one dimension after another."""
+"""Resizes images, one dimension after the other."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _linear_rows(extent: int, size: int, scale: float | None, align_corners: boo
 
 
 def _cubic(distance: np.ndarray, sharpness: float) -> np.ndarray:
-    """Keys' cubic convolution (1981, equation 15)."""
+    """Computes Keys' cubic convolution (1981, equation 15)."""
     x, a = np.abs(distance), sharpness
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = (((x - 5) * x + 8) * x - 4) * a
@@ -56,7 +56,8 @@ def _cubic(distance: np.ndarray, sharpness: float) -> np.ndarray:
 
 
 def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> Taps:
-    """The same of four, where the first and the last row go on."""
+    """Interpolates cubically between four rows; the first and the last row are repeated at the
+    ends."""
     places = _places(extent, size, scale, align_corners)[:, None]
     sources = np.floor(places).astype(int) + np.arange(-1, 3)
     return Taps(extent, np.clip(sources, 0, extent - 1), _cubic(places - sources, -0.75))
@@ -109,7 +110,7 @@ def _step(w: Writer, extent: Dim, size: Dim, scale: float | None) -> Output:
 
 
 def _register_nearest(n: int, name: str, shift: float, places_of: Callable[..., Any]) -> None:
-    """shift: where in a row it is looked at."""
+    """Registers nearest-neighbour resizing; `shift`: the sampled position in a row."""
 
     @rule(f"{name}{n}d")
     def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
@@ -133,7 +134,7 @@ def _number_rows(w: Writer, extent: Dim, size: Dim, scale: float | None, shift: 
 
 
 def _exact_places(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """The same by the centres of rows."""
+    """Returns the nearest rows by the centres of rows."""
     require_small(size)
     factor = np.float32(1 / scale if scale else extent / size)
     sources = np.floor((np.arange(size, dtype=np.float32) + np.float32(0.5)) * factor).astype(int)

@@ -39,13 +39,13 @@ _NAMESPACES = ("prims.", "_c10d_functional.", "torch.", "math.", "transformers."
 
 
 def find(target: str) -> Rule | None:
-    """The rule of an op with its overload: `aten.add.Tensor`."""
+    """Returns the rule of an op with its overload: `aten.add.Tensor`."""
     return RULES.get(target) or RULES.get(target.rsplit(".", 1)[0])
 
 
 def refusal(target: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Why an op can't be written: it has no rule, or has one that doesn't take these arguments.
-    Those are named that differ from what they are where nothing is said."""
+    """Explains why an op can't be converted: it has no rule, or its rule doesn't support these
+    arguments. Arguments that differ from their defaults are named."""
     found = find(target)
     if found is None:
         return "this op has no rule"

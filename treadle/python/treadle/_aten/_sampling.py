@@ -1,4 +1,4 @@
-"""Images and volumes at places between their elements, which a grid names."""
+"""Samples images and volumes at the positions of a grid, which may be between elements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Axis:
         return ((x + 1.0) * self.extent - 1.0) * 0.5
 
     def clipped(self, place: Output) -> Output:
-        """NaN is brought to the first element."""
+        """Clips positions to the image; NaN becomes the first position."""
         known = self.w.op("SelectV2", self.w.op("Equal", place, place), place, self.number(0))
         low = self.w.op("Maximum", known, self.number(0))
         return self.w.op("Minimum", low, self.extent - 1.0)
@@ -51,7 +51,8 @@ class _Axis:
         return w.op("SelectV2", span > 0.0, inside, w.op("ZerosLike", inside))
 
     def inside(self, place: Output) -> Output:
-        """A place as the padding brings it into the image; zeros bring none."""
+        """Maps a position into the image according to the padding mode; padding with zeros changes
+        none."""
         if self.padding == _ZEROS:
             return place
         return self.clipped(self.reflected(place) if self.padding == _REFLECTION else place)
@@ -83,12 +84,12 @@ _SHARPNESS = -0.75  # as in PyTorch
 
 
 def _cubic_near(t: Output) -> Output:
-    """Keys' cubic convolution (1981, equation 15) at a distance of at most 1."""
+    """Computes Keys' cubic convolution (1981, equation 15) at a distance of at most 1."""
     return ((_SHARPNESS + 2.0) * t - (_SHARPNESS + 3.0)) * t * t + 1.0
 
 
 def _cubic_far(t: Output) -> Output:
-    """The same at a distance from 1 to 2."""
+    """Computes Keys' cubic convolution at a distance from 1 to 2."""
     return ((t * _SHARPNESS - 5.0 * _SHARPNESS) * t + 8.0 * _SHARPNESS) * t - 4.0 * _SHARPNESS
 
 
@@ -117,7 +118,7 @@ def _grid_sampler(
     padding_mode: int,
     align_corners: bool,
 ) -> Output:
-    """A grid names the last dimension first."""
+    """Returns the axes in the order of a grid: the last dimension first."""
     (image, places), dtype = w.promoted(KEEP, x, grid)
     batch, channels, *extents = x.shape
     outs, spatial = grid.shape[1:-1], len(extents)
@@ -132,7 +133,7 @@ def _grid_sampler(
 
 
 def _part(w: Writer, rows: Output, axes: list[_Axis], chosen: tuple[Any, ...]) -> Output:
-    """The elements that one tap of each dimension names, as much as they count."""
+    """Returns the elements at one tap of each dimension, multiplied by their weights."""
     flat: Any = None
     share: Any = None
     for axis, (tap, weight) in zip(axes, chosen, strict=True):

@@ -16,7 +16,7 @@ SIGNATURE = "serving_default"
 
 @dataclasses.dataclass
 class Value:
-    """A tensor of the graph: its name, its dtype by name, its shape."""
+    """A tensor of the graph: its name, dtype name and shape."""
 
     name: str
     dtype: str
@@ -62,7 +62,7 @@ _DTYPES = {
 
 
 def _collection(key: str, names: Sequence[str]) -> bytes:
-    """A list of nodes or tensors."""
+    """Returns a list of nodes or tensors."""
     return _map(4, key, _bytes(1, b"".join(_bytes(1, name.encode()) for name in names)))
 
 

@@ -41,7 +41,7 @@ class Exported:
 
 
 class Field:
-    """A value in JSON, and where it is."""
+    """A value in JSON, and its path."""
 
     def __init__(self, value: Any, place: str) -> None:
         self.value, self.place = value, place
@@ -68,7 +68,7 @@ class Field:
         return list(self._is(dict, "an object"))
 
     def only(self) -> tuple[str, Field]:
-        """The one member of a union; members that are null don't count."""
+        """Returns the only member of a union that isn't null."""
         there = [k for k, v in self._is(dict, "an object").items() if v is not None]
         if len(there) != 1:
             raise self.error(f"it has the members {there[:4]}, expected one")
@@ -91,7 +91,7 @@ class Field:
         return self._is(bool, "true or false")
 
     def real(self) -> float:
-        """JSON has no infinities: they are strings."""
+        """Returns a floating-point number; infinities are strings, which JSON lacks."""
         if self.value in ("Infinity", "-Infinity", "NaN"):
             return float(self.value)
         return float(self._is((int, float), "a number"))
@@ -127,7 +127,7 @@ def meta_of(field: Field) -> Meta:
         raise UnimplementedError(f"{field.place}: a sparse tensor")
     shape, stride = (tuple(map(_dim_of, field[key])) for key in ("sizes", "strides"))
     if len(shape) != len(stride) or len(shape) > _MOST_DIMS:
-        raise field.error(f"it has {len(shape)} sizes and {len(stride)} strides")
+        raise field.error(f"the tensor has {len(shape)} sizes and {len(stride)} strides")
     if any(isinstance(d, int) and d < 0 for d in shape):
         raise field.error("a size is negative")
     return Meta(_dtype_of(field["dtype"]), shape, stride, _dim_of(field["storage_offset"]))
@@ -138,7 +138,7 @@ def _dim_of(field: Field) -> int | Expr:
     if kind == "as_int":
         return value.number()
     if kind != "as_expr":
-        raise field.error(f"it is {kind}, expected as_int or as_expr")
+        raise field.error(f"a size is {kind}, expected as_int or as_expr")
     try:
         return expression_of(value["expr_str"].text())
     except ValueError as error:
@@ -223,7 +223,7 @@ class _Reader:
             self._add_results(node, outputs, place)
 
     def _is_wrapped(self, place: Field, target: str) -> bool:
-        """Whether the one result of an op that has graphs is in a list."""
+        """Whether the only result of an op with graphs is in a list."""
         single = place.get("is_hop_single_tensor_return")
         return "." not in target and single is not None and not single.truth()
 
@@ -239,7 +239,7 @@ class _Reader:
             self._define(node, place)
 
     def _add_results(self, node: Node, outputs: list[Field], place: Field) -> None:
-        """A node, and one for each of its results."""
+        """Adds a node, and one for each of its results."""
         own = place.get("name")
         node.name = own.text() if own else ""
         if node.name in self.by_name or not _NAME.fullmatch(node.name):
@@ -349,7 +349,7 @@ def _target_of(text: str) -> str:
 
 
 def program_of(field: Field, tensors: dict[str, np.ndarray | None]) -> Exported:
-    """The program that JSON describes, with the tensors that it names."""
+    """Returns the program that JSON describes, with the tensors that it names."""
     _check_version(field)
     module = field["graph_module"]
     graph = _Reader(module["graph"]).graph()
@@ -467,7 +467,7 @@ _MUTATIONS = {
 
 
 def assignment(target: Node, value: Node) -> Node:
-    """target.copy_(value)."""
+    """Returns the node for target.copy_(value)."""
     name = f"{target.name}_assigned"
     return Node(name, "call", "aten.copy_.default", (target, value), value=target.known)
 
@@ -484,7 +484,8 @@ def _out_spec(module: Field) -> Any:
 
 
 def output_names(spec: str | None, own: list[str]) -> list[str]:
-    """Names for results: the way to each where they are in a dict, else those of their values."""
+    """Returns names of results: their paths if they are in a dict, otherwise the names of their
+    values."""
     paths = _paths(spec)
     has_keys = len(paths) == len(own) and all(re.match(r"[^\W\d]", path) for path in paths)
     names: list[str] = []
@@ -497,7 +498,8 @@ def output_names(spec: str | None, own: list[str]) -> list[str]:
 
 
 def _paths(spec: str | None) -> list[str]:
-    """The way to each leaf of a structure, as pytree.treespec_dumps writes it: `logits`, `a_0`."""
+    """Returns the path to each leaf of a structure, as pytree.treespec_dumps writes it: `logits`,
+    `a_0`."""
     try:
         _, tree = json.loads(spec or "")
         return list(_paths_in(tree, ""))

@@ -1,4 +1,4 @@
-"""Ops whose elements decide sizes, and others that choose elements by truth values."""
+"""Ops whose result size depends on elements, and ops that select elements by masks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _nonzero_columns(w: Writer, x: Tensor) -> list[Output]:
 
 
 def _stretched(w: Writer, x: Tensor, mask: Tensor) -> tuple[Output, Output, list[Dim]]:
-    """Both as vectors, of the shape that they have together."""
+    """Broadcasts both to their common shape and flattens them."""
     dims = w.dims(broadcast([x.meta.shape, mask.meta.shape]))
     whole, truth = (w.reshape(w.broadcast(t, dims), [-1]) for t in (x, mask))
     return whole, truth, dims
@@ -47,7 +47,7 @@ def _masked_select(w: Writer, x: Tensor, mask: Tensor) -> Output:
 
 @rule("masked_scatter")
 def _masked_scatter(w: Writer, x: Tensor, mask: Tensor, source: Tensor) -> Output:
-    """The elements of a source, one after another, wherever a mask is true."""
+    """Writes the elements of a source, in order, wherever a mask is true."""
     whole, truth, dims = _stretched(w, x, mask)
     places = w.op("Where", truth)
     count = w.op("Shape", places, out_type="int64")[:1]
@@ -57,7 +57,7 @@ def _masked_scatter(w: Writer, x: Tensor, mask: Tensor, source: Tensor) -> Outpu
 
 @rule("_local_scalar_dense", "item")
 def _item(w: Writer, x: Tensor) -> Output:
-    """A number, as Python has it."""
+    """Returns a number as a Python number."""
     number = w.reshape(x, [])
     if x.dtype == dtypes.bool_:
         return number
@@ -74,7 +74,8 @@ def _run_starts(w: Writer, x: Output) -> Output:
 
 
 def _runs(w: Writer, x: Output) -> tuple[Output, Output, Output]:
-    """The elements that begin a run of equal ones, the run of each element, and their lengths."""
+    """Returns the first element of each run of equal elements, the run of each element, and the
+    lengths of the runs."""
     is_start = _run_starts(w, x)
     starts = w.reshape(w.op("Where", is_start), [-1])
     run = w.op("Cumsum", w.cast(is_start, dtypes.int64), w.indices(0)) - np.int64(1)

@@ -1,4 +1,4 @@
-"""Ops that create tensors, or return the elements of others in another shape or order."""
+"""Ops that create tensors, or change their shape or the order of elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _conj(w: Writer, x: Tensor) -> Value:
 
 
 def _reshaped(w: Writer, x: Tensor, meta: Any) -> Tensor:
-    """x in the shape of a result. Where the last two dimensions stay, what is known of them does.
+    """Reshapes x to the shape of a result. If the last two dimensions are kept, so are the known
+    facts about them.
 
     A reshape of what was swapped is only made where a product takes it; it costs nothing else.
     """
@@ -109,7 +110,7 @@ def _as_strided(
     stride: Sequence[Dim],
     storage_offset: Dim | None = None,
 ) -> Output:
-    """Elements by their places in memory."""
+    """Selects elements by their positions in memory."""
     places = _strided(w, x, size, stride, storage_offset)
     return w.op("GatherV2", _memory(w, x), places, w.indices(0))
 
@@ -167,14 +168,14 @@ def _as_strided_scatter(
 
 
 def _wrapped(index: Any, extent: Dim) -> Any:
-    """An index that may count from the end, as one from the start."""
+    """Converts an index that may count from the end to one from the start."""
     if isinstance(index, int) and index < 0:
         return extent + index
     return index
 
 
 def _is_inside(start: Any, end: Any, extent: Dim) -> bool:
-    """Whether a part of a dimension is known to be one, from a number to another."""
+    """Whether a range of a dimension is known to be within its bounds."""
     end = extent if end is None else end
     return is_static([start, end, extent]) and 0 <= start <= end <= extent
 
@@ -250,7 +251,7 @@ def _slice_backward(
 def summed_rows(
     w: Writer, value: Output, places: Output, axis: int, count: Dim, rank: int
 ) -> Output:
-    """Parts of a value along an axis, added up at the places that are named."""
+    """Sums parts of a value along an axis at the given positions."""
     count = w.cast(count, dtypes.int64)
     order = [axis, *(i for i in range(rank) if i != axis)]
     back = [order.index(i) for i in range(rank)]
@@ -273,7 +274,7 @@ def _select_backward(
 def _in_place_of(
     w: Writer, x: Tensor, source: Value, axis: int, start: Any, end: Any, step: int
 ) -> Output:
-    """x with a part of it replaced."""
+    """Returns x with one part replaced."""
     if step == 1:
         before = _slice_of(w, x, axis, 0, start)
         after = [] if end is None else [_slice_of(w, x, axis, end, None)]
@@ -391,7 +392,7 @@ def _roll(w: Writer, x: Tensor, shifts: Any, dims: Any = ()) -> Output:
 def pad(
     w: Writer, x: Value, amounts: Sequence[Sequence[Dim]], value: Output | None = None
 ) -> Output:
-    """x with rows added before and after along each dimension; fewer than none take some away."""
+    """Pads x before and after along each dimension; negative amounts remove rows."""
     x = x.out if isinstance(x, Tensor) else x
     if any(isinstance(a, int) and a < 0 for pair in amounts for a in pair):
         part = tuple(slice(-b if b < 0 else 0, a if a < 0 else None) for b, a in amounts)
@@ -406,7 +407,7 @@ def pad(
 
 
 def _amounts(w: Writer, rank: int, flat: Sequence[Dim]) -> list[list[Dim]]:
-    """Pairs from the last dimension on, as pairs from the first one on."""
+    """Converts pairs that start with the last dimension to pairs that start with the first."""
     pairs = [w.dims(flat[i : i + 2]) for i in range(0, len(flat), 2)]
     return [[0, 0]] * (rank - len(pairs)) + pairs[::-1]
 

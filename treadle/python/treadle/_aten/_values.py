@@ -78,8 +78,8 @@ class Meta:
         return is_swap(self.memory_order())
 
     def other_stride(self) -> list[int | None] | None:
-        """Strides of dimensions that have one element, which its order of dimensions doesn't tell;
-        None for other dimensions, and if there are no such strides."""
+        """Returns the strides of dimensions of size 1, which `memory_order` doesn't determine; None
+        for other dimensions, and if there are no such strides."""
         if self.stride is None:
             return None
         given = [
@@ -109,22 +109,22 @@ def channels_last(rank: int) -> list[int]:
 
 
 def is_swap(order: Sequence[int] | None) -> bool:
-    """Whether an order of dimensions swaps the last two, and no others."""
+    """Whether an order of dimensions swaps exactly the last two."""
     return order is not None and list(order) == swap(len(order))
 
 
 def inverse(order: Sequence[int]) -> list[int]:
-    """The order that undoes another."""
+    """Returns the order that undoes another."""
     return sorted(range(len(order)), key=order.__getitem__)
 
 
 def swap(rank: int) -> list[int]:
-    """The order of dimensions that swaps the last two."""
+    """Returns the order of dimensions that swaps the last two."""
     return [*range(rank - 2), rank - 1, rank - 2]
 
 
 def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
-    """Whether steps are those of elements in order; of what may change, that isn't known."""
+    """Whether strides are those of contiguous elements; False if sizes are symbolic."""
     if not all(isinstance(d, int) for d in (*shape, *stride)):
         return False
     expected = 1
@@ -148,7 +148,7 @@ def is_in_order(meta: Any) -> bool:
 
 
 def _factors(dim: Any) -> tuple[int, tuple[str, ...]]:
-    """A product as its number, and the rest in a fixed order."""
+    """Returns a product as its number, and the rest in a fixed order."""
     if isinstance(dim, int):
         return dim, ()
     return _product(dim.args) if dim.kind == "Mul" else (1, (repr(dim),))
@@ -163,7 +163,7 @@ def _product(dims: Any) -> tuple[int, tuple[str, ...]]:
 
 
 def broadcast(shapes: Sequence[Sequence[Any]]) -> list[Any]:
-    """The shape that these have together: what may change fits whatever it meets."""
+    """Returns the broadcast shape; a symbolic dimension is assumed to match any other."""
     rank = max(len(s) for s in shapes)
     padded = [[1] * (rank - len(s)) + list(s) for s in shapes]
     return [_common(dims) for dims in zip(*padded, strict=True)]

@@ -1,4 +1,4 @@
-"""Programs of torch.export that map functions over rows (torch.vmap), as ones with loops.
+"""Converts programs of torch.export that use torch.vmap to programs with loops.
 
 PyTorch writes such a function in place, between nodes that begin and end a level of batching, for
 one row. It becomes the body of a `map`.
@@ -17,7 +17,7 @@ _START = "torch._functorch.predispatch."
 
 
 def without_batching(graph: Graph) -> Graph:
-    """The graph with a `map` for each level of batching."""
+    """Returns the graph with a `map` for each level of batching."""
     return Graph(_rewritten(graph.nodes))
 
 
@@ -42,7 +42,7 @@ def _kind(node: Node) -> str:
 
 
 def _level(rest: Any) -> list[Node]:
-    """The nodes up to the end of a level that has begun."""
+    """Returns the nodes up to the end of a level that has begun."""
     nodes, depth = [], 1
     for node in rest:
         depth += {"_vmap_increment_nesting": 1, "_vmap_decrement_nesting": -1}.get(_kind(node), 0)

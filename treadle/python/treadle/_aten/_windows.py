@@ -66,13 +66,13 @@ class Windows:
         return rows
 
     def places(self, axis: int) -> Output:
-        """[windows, elements]: which ones, padding included."""
+        """Returns [windows, elements]: the positions of elements, padding included."""
         starts = self.w.range(self.out[axis]) * np.int64(self.stride[axis])
         steps = self.w.indices(np.arange(self.kernel[axis]) * self.dilation[axis])
         return self.w.op("ExpandDims", starts, self.w.indices(1)) + steps
 
     def elements(self, number: Output | None) -> Output:
-        """[..., windows of each dimension..., elements of a window]."""
+        """Returns the elements as [..., windows of each dimension..., elements of a window]."""
         value = pad(self.w, self.x, self.amounts, number)
         for axis in reversed(range(self.spatial)):
             places = self.places(axis)
@@ -95,7 +95,8 @@ def convolved(
     dilation: Sequence[int],
     groups: int,
 ) -> Output:
-    """A convolution, as products of each window and all filters; of narrow dtypes in int32."""
+    """Returns a convolution, as products of each window and all filters; of narrow dtypes in
+    int32."""
     dtype = x.dtype
     if dtype.itemsize < 4:
         x, weight = (Tensor(w, w.cast(t, dtypes.int32), t.meta) for t in (x, weight))
@@ -145,7 +146,7 @@ def _register_adaptive(spatial: int) -> None:
 
 
 def _part_places(extent: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """[count, longest]: the rows of each part, and which of them belong to it."""
+    """Returns [count, longest]: the rows of each part, and a mask of the rows that belong to it."""
     require_small(extent, count)
     begin = np.arange(count) * extent // count
     end = -((-(np.arange(count) + 1) * extent) // count)
@@ -154,7 +155,8 @@ def _part_places(extent: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _flat_parts(parts: Sequence[Any], dims: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """[counts..., elements]: the places in an image as a vector, and which of them belong there."""
+    """Returns [counts..., elements]: the flat positions in an image, and a mask of the valid
+    ones."""
     spatial = len(dims)
     flat, inside = np.zeros((), int), np.ones((), bool)
     for axis, ((places, own), extent) in enumerate(zip(parts, dims, strict=True)):

@@ -24,7 +24,7 @@ Dim = int | Output
 
 
 class Tensor:
-    """A value of the graph, with what PyTorch knows of it.
+    """A value of the graph, with its metadata in PyTorch.
 
     Attributes:
         out: the builder's value.
@@ -104,7 +104,7 @@ class Writer:
     def giving(
         self, result: Any, is_used: Callable[[int], bool] = lambda index: True
     ) -> Iterator[None]:
-        """Nodes that are made in it are those of an op with this result."""
+        """In this context, created nodes belong to an op with this result."""
         saved = self.result, self.is_used
         self.result, self.is_used = result, is_used
         try:
@@ -127,7 +127,7 @@ class Writer:
         return value
 
     def constant(self, value: Any, dtype: DType | None = None) -> Output:
-        """A constant; Python's numbers and arrays become ones of the dtype."""
+        """Returns a constant; Python numbers and arrays are converted to the dtype."""
         if dtype is None:
             return self.builder.constant(value)
         return self.builder.constant(np.asarray(value).astype(dtypes.numpy_dtype(dtype)))
@@ -137,7 +137,7 @@ class Writer:
         return self.builder.constant(np.asarray(values, np.int64))
 
     def integers(self, value: Any) -> Output:
-        """A shape: a constant, or packed where a dimension is symbolic."""
+        """Returns a shape: a constant, or a Pack if a dimension is symbolic."""
         dims = list(value)
         if is_static(dims):
             return self.indices(dims)
@@ -146,7 +146,7 @@ class Writer:
     # ---- dtypes
 
     def cast(self, value: Any, dtype: DType) -> Output:
-        """A value or a number in a dtype."""
+        """Returns a value or a number in a dtype."""
         if isinstance(value, Tensor):
             value = value.out
         if not isinstance(value, Output):
@@ -155,8 +155,8 @@ class Writer:
         return value if value.dtype == name else self.op("Cast", value, DstT=name)
 
     def promoted(self, kind: Any, *values: Any, rounds: bool = False) -> tuple[list[Output], DType]:
-        """The values in the dtype that PyTorch computes in, and the dtype of its result. `rounds`:
-        whether numbers become ones of the result's dtype first."""
+        """Returns the values in the dtype that PyTorch computes in, and the dtype of its result.
+        `rounds`: whether numbers are first rounded to the result's dtype."""
         tensors = [(v.dtype, v.rank) for v in values if isinstance(v, Tensor)]
         numbers = [_stand_in(v) for v in values if not isinstance(v, Tensor)]
         computed, result = dtypes.elementwise(kind, tensors, numbers, self.default_dtype)
@@ -169,7 +169,8 @@ class Writer:
     # ---- shapes
 
     def dim(self, dim: Any) -> Dim:
-        """A dimension as PyTorch's graph has it: a number, a symbol's expression, or a value."""
+        """Returns a dimension as PyTorch's graph has it: a number, a symbol's expression, or a
+        value."""
         if isinstance(dim, int | Output):
             return dim
         return self._expression(dim)
@@ -178,7 +179,7 @@ class Writer:
         return [self.dim(d) for d in dims]
 
     def bind(self, dim: Any, value: Callable[[], Output]) -> None:
-        """Says where the value of a symbolic dimension is; what is known already stays."""
+        """Records the value of a symbolic dimension, unless it is known already."""
         if not isinstance(dim, int) and dim not in self._dims:
             self._dims[dim] = value()
             self._solve(dim, self._dims[dim])
@@ -224,7 +225,7 @@ class Writer:
         return value
 
     def reshape(self, value: Value, dims: Sequence[Dim]) -> Output:
-        """A value in another shape; one symbolic dimension is left to the op to find."""
+        """Reshapes a value; the op infers one symbolic dimension."""
         symbolic = [i for i, d in enumerate(dims) if not isinstance(d, int)]
         if len(symbolic) == 1 and all(d != 0 for i, d in enumerate(dims) if i not in symbolic):
             dims = [-1 if i in symbolic else d for i, d in enumerate(dims)]
@@ -242,7 +243,7 @@ class Writer:
         return self.op("Fill", self.integers(dims), self.cast(number, dtype))
 
     def range(self, count: Dim, dtype: DType = dtypes.int64) -> Output:
-        """0, 1, ... up to a count."""
+        """Returns 0, 1, ..., count - 1."""
         if isinstance(count, int) and is_small(count):
             return self.constant(np.arange(count), dtype)
         zero, one = self.indices(0), self.indices(1)
@@ -264,7 +265,8 @@ class Writer:
 
     @property
     def seed_name(self) -> str | None:
-        """The placeholder that runs feed with two random integers; None where nothing is drawn."""
+        """The placeholder that is fed with two random integers; None if the graph draws no random
+        numbers."""
         return None if self._seed is None else self._seed.name
 
     def _first_seed(self) -> Output:
@@ -332,15 +334,15 @@ _CONVERSIONS = {
 
 
 def axis_of(dim: int, rank: int) -> int:
-    """A dimension as a number from 0 on; scalars count as vectors of one."""
+    """Returns `dim` as a non-negative index; a scalar is treated as a vector of one element."""
     extent = max(rank, 1)
     if not -extent <= dim < extent:
-        raise InvalidArgumentError(f"dimension {dim} of a tensor of rank {rank}")
+        raise InvalidArgumentError(f"dimension {dim} is out of range for a tensor of rank {rank}")
     return dim % extent
 
 
 def axes_of(dims: Any, rank: int) -> list[int]:
-    """Dimensions to reduce: all where none are named."""
+    """Returns the dimensions to reduce: all if none are given."""
     if dims is None or (isinstance(dims, list | tuple) and not dims):
         return list(range(rank))
     named = [dims] if isinstance(dims, int) else dims

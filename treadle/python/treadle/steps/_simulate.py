@@ -31,7 +31,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         if self.per_machine < 1:
-            raise InvalidArgumentError(f"{self.per_machine} ranks in a machine; expected 1 or more")
+            raise InvalidArgumentError(f"{self.per_machine} ranks per machine; expected 1 or more")
 
     def seconds(self, exchange: Exchange, members: Sequence[int]) -> float:
         """Returns the time of an exchange: first inside of each machine, then between machines."""

@@ -157,8 +157,8 @@ class Step:
         return cls([_read(node, name) for node in nodes], _read_groups(made.get("groups"), name))
 
     def digest(self) -> str:
-        """A hash of the step that is the same on all ranks: it excludes names of groups and indices
-        of peers, which differ."""
+        """Returns a hash of the step that is the same on all ranks: it excludes names of groups and
+        indices of peers, which differ."""
         numbers: dict[str, int] = {}
         lines = []
         for node in self.nodes:

@@ -167,7 +167,7 @@ def _shortest(ranks: Sequence[list[Measured]]) -> list[Measured]:
 
 
 def fit_link(exchanges: Sequence[Measured]) -> Link | None:
-    """Latency and bandwidth, by least squares of rounds * latency + share * bytes / bandwidth."""
+    """Fits rounds * latency + share * bytes / bandwidth to the exchanges by least squares."""
     by_size: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     for e in exchanges:
         by_size[e.collective, e.ranks, e.bytes].append(e.seconds)

@@ -1,4 +1,4 @@
-"""Graphs of PyTorch: imported one by one, or as a backend of torch.compile.
+"""Imports graphs of PyTorch one by one, or as a backend of torch.compile.
 
 >>> program = treadle.from_fx(model, [x])
 >>> y = program(x)

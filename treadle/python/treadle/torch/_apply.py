@@ -1,4 +1,4 @@
-"""Plans written into graphs of torch.fx: buckets, the order, and what holds it."""
+"""Applies plans to graphs of torch.fx: buckets, the order, and the dependencies that enforce it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def apply(plan: Plan, module: torch.fx.GraphModule, *, hold: bool) -> None:
 def hold_order(
     module: torch.fx.GraphModule, edges: Sequence[tuple[torch.fx.Node, torch.fx.Node]]
 ) -> None:
-    """Writes that nodes follow others, as control_deps."""
+    """Inserts control_deps so that nodes run after others."""
     from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
     from torch.utils._ordered_set import OrderedSet
 
@@ -93,7 +93,7 @@ class _Bucketing:
     def _part(
         self, bucket: Bucket, first: torch.fx.Node, wait: torch.fx.Node, sent: Any, at: int
     ) -> int:
-        """One member's part of the result, in the place and by the name of its wait."""
+        """Replaces the wait of one member by its part of the result, with the same name."""
         result, shape = self.nodes[bucket.wait], list(wait.meta["val"].shape)
         size = sent.numel() // (first.args[2] if _scatters(first) else 1)
         if _gathers(first):
@@ -114,7 +114,7 @@ class _Bucketing:
         return node
 
     def _keep(self, name: str, target: Any, *args: Any) -> None:
-        """A node that the plan knows, with all that was written for it."""
+        """Adds a node under its name in the plan, with the nodes created for it."""
         node = self._call(target, *args)
         node.name = name
         *self.with_it[name], self.nodes[name] = self.helpers
@@ -130,7 +130,7 @@ def _scatters(start: torch.fx.Node) -> bool:
 
 
 def _value(target: Any, args: Any, kwargs: Any) -> Any:
-    """The fake result of a call."""
+    """Returns the fake result of a call."""
     from torch._guards import detect_fake_mode
 
     args, kwargs = tree_map_only(torch.fx.Node, lambda n: n.meta["val"], (args, kwargs))

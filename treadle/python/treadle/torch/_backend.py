@@ -28,7 +28,7 @@ _TURNED = "_treadle_turned"
 def _compiled(
     views: Views, turned: Collection[str] = (), *, turns: bool = False
 ) -> Callable[..., Any]:
-    """One graph of PyTorch's as something that is called with a list."""
+    """Compiles one graph of PyTorch to a callable that takes a list."""
     try:
         imported = import_graph(views.core, views=True, turned=turned, own_results=views.own)
         communicator = _world() if imported.has_collectives else None
@@ -46,7 +46,7 @@ def _compiled(
 def _with_pytorch(
     views: Views, turned: Collection[str], error: UnimplementedError
 ) -> Callable[..., Any]:
-    """A graph of which PyTorch runs what Treadle can't."""
+    """Compiles a graph in which PyTorch runs the nodes that Treadle doesn't support."""
 
     def imported(piece: fx.GraphModule) -> Program:
         made = import_graph(piece, turned=turned)
@@ -63,8 +63,8 @@ def _with_pytorch(
 
 
 def _world() -> Communicator:
-    """All processes of torch.distributed. Those that mpirun didn't start reach each other by
-    PyTorch alone."""
+    """Returns the communicator of all processes of torch.distributed. UnimplementedError if mpirun
+    didn't start all of them: only PyTorch connects the others."""
     world = Communicator.world()
     if world.size < dist.get_world_size():
         raise UnimplementedError(

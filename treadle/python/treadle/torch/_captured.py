@@ -1,4 +1,4 @@
-"""The tensors that functions and modules use beside their arguments, and leave changed."""
+"""The tensors that functions and modules use, or change, in addition to their arguments."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _bound(
     stand_ins: Mapping[int, torch.Tensor],
     captured: Captured,
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """The tensors that are replaced by others, and these."""
+    """Yields each replaced tensor with its replacement."""
     for table, tensors in before:
         for name, tensor in tensors.items():
             new = table.get(name)

@@ -39,13 +39,14 @@ def _group(name: Any) -> Any:
 
 
 def _group_key(name: Any) -> int:
-    """A number of the group's own, the same on all ranks: PyTorch names groups by number."""
+    """Returns a number that identifies the group on all ranks: PyTorch's number for it."""
     text = str(name)
     return int(text) if text.isdigit() else zlib.crc32(text.encode()) & 0x7FFFFFFF
 
 
 def _keys(w: Writer, name: Any, size: int) -> list[Output]:
-    """group_size, group_key and instance_key. Collectives are numbered as the graph has them."""
+    """Returns group_size, group_key and instance_key. Instances are numbered in the order of the
+    graph."""
     numbers = size, _group_key(name), w.next_instance()
     return [w.constant(n, dtypes.int32) for n in numbers]
 
@@ -78,7 +79,7 @@ def _reduce_scatter(
 
 @rule("_c10d_functional.broadcast")
 def _broadcast(w: Writer, x: Tensor, src: int, group_name: Any) -> Output:
-    """`src` is a rank of the group."""
+    """Writes a broadcast; `src` is a rank of the group."""
     group = _group(group_name)
     keys = _keys(w, group_name, group.size())
     if group.rank() == src:

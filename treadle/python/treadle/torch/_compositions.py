@@ -114,7 +114,8 @@ def _embedding_bag_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Tensor:
-    """PyTorch leaves `bag` empty where it sums; offsets are always there."""
+    """Computes the gradient of embedding_bag. `bag` is empty for sums; `offsets` is always
+    given."""
     if scale_grad_by_freq or sparse:
         raise UnimplementedError(
             "gradients of embedding bags that are sparse or scaled by frequency"
@@ -153,8 +154,8 @@ def _embedding_bag_weights_backward(
 def _weight_norm_backward(
     grad: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
 ) -> tuple[Tensor, Tensor]:
-    """For w = g v / |v|: dg = sum(dw v) / |v|, dv = g (dw - v dg / |v|) / |v| (T. Salimans and D.
-    Kingma, Weight Normalization, 2016, equation 3)."""
+    """Computes, for w = g v / |v|: dg = sum(dw v) / |v|, dv = g (dw - v dg / |v|) / |v| (T.
+    Salimans and D. Kingma, Weight Normalization, 2016, equation 3)."""
     others = [i for i in range(v.dim()) if i != dim % v.dim()]
     dg = (grad * v).sum(others, keepdim=True) / norms
     return g / norms * (grad - v * dg / norms), dg.reshape(g.shape)
@@ -183,12 +184,12 @@ def _triple(values: Sequence[int]) -> list[int]:
 
 
 def _planes(x: Tensor) -> Tensor:
-    """[..., d, h, w] as images of h x w."""
+    """Reshapes [..., d, h, w] to images of h x w."""
     return x.reshape(-1, 1, *x.shape[-2:])
 
 
 def _columns(x: Tensor) -> Tensor:
-    """[..., d, h, w] as images of d x (h w)."""
+    """Reshapes [..., d, h, w] to images of d x (h w)."""
     return x.reshape(-1, 1, x.shape[-3], x.shape[-2] * x.shape[-1])
 
 
@@ -273,7 +274,7 @@ def _keys(t: Tensor) -> list[Tensor]:
 def _taps(
     x: Tensor, extent: int, mode: int, padding: int, align: bool
 ) -> list[tuple[Tensor, Tensor]]:
-    """The elements along one dimension that count at each place, and how much."""
+    """Returns the taps at each position along one dimension, and their weights."""
     place = (x + 1) / 2 * (extent - 1) if align else ((x + 1) * extent - 1) / 2
     if mode == _CUBIC:
         below = place.detach().floor()
@@ -288,7 +289,7 @@ def _taps(
 
 
 def _sampled(x: Tensor, grid: Tensor, mode: int, padding: int, align: bool) -> Tensor:
-    """grid_sample by gathers and products alone."""
+    """Computes grid_sample with gathers and products only."""
     extents = x.shape[2:]
     coordinates = [grid[..., len(extents) - 1 - i].flatten(1) for i in range(len(extents))]
     pairs = zip(coordinates, extents, strict=True)

@@ -19,7 +19,7 @@ from ._trace import Traced, signature_of
 
 
 class Shared(FileOrigin):
-    """A graph of a file whose tensors are those of the program itself."""
+    """A graph of a file that uses the program's own tensors."""
 
     is_file = False
 
@@ -28,7 +28,7 @@ class Shared(FileOrigin):
 
 
 def traced_as_file(exported: torch.export.ExportedProgram) -> Traced:
-    """The graph of the program's file, with the program's own parameters and buffers."""
+    """Returns the graph of the program's file, with the program's own parameters and buffers."""
     file = io.BytesIO()
     torch.export.save(exported, file)
     graph = program_in(file).graph
@@ -63,7 +63,8 @@ def conditions(exported: torch.export.ExportedProgram) -> list[Condition]:
 
 
 def sizes_checker(exported: torch.export.ExportedProgram) -> Callable[[Sequence[Any]], None]:
-    """Raises InvalidArgumentError for the arguments of a call whose sizes the program isn't for."""
+    """Returns a function that raises InvalidArgumentError if the program doesn't support the sizes
+    of a call's arguments."""
     stated, names = conditions(exported), exported.graph_signature.user_inputs
     places = {name: place for place, name in enumerate(names) if isinstance(name, str)}
 

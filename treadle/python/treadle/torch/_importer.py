@@ -75,7 +75,7 @@ class PyTorch:
         return pytree.tree_flatten(out)
 
     def graph(self, module: fx.GraphModule) -> Graph:
-        """The records of a graph module."""
+        """Returns the records of a graph module."""
         return connect(Graph([self._node(module, n) for n in module.graph.nodes]))
 
     def _node(self, module: fx.GraphModule, node: fx.Node) -> Node:
@@ -101,8 +101,8 @@ class PyTorch:
         return made
 
     def _ordered(self, module: fx.GraphModule, made: Node) -> tuple[Any, ...]:
-        """The arguments of control_deps: what it follows, a graph, and an operand for each of the
-        graph's arguments."""
+        """Returns the arguments of control_deps: its dependencies, a graph, and an operand for each
+        argument of the graph."""
         node = made.source
         body, operands = body_of(module, node)
         for inner in body.graph.nodes:

@@ -1,4 +1,5 @@
-"""Plans inside of inductor: a pass on its graphs, and which nodes it had better not fuse."""
+"""Integrates plans with inductor: a pass on its graphs, and a limit on fusions that would delay
+exchanges."""
 
 from __future__ import annotations
 
@@ -46,8 +47,8 @@ class InductorPass(CustomGraphPass):
         self.fusion = Fusion(plan.step(step), self.options.costs)
 
     def warn_once(self, graph: torch.fx.Graph) -> None:
-        """Tells that forward and backward graph of a model have no exchanges, though there are
-        several ranks."""
+        """Warns once if the forward and backward graphs of a model have no exchanges although there
+        are several ranks."""
         several = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         if self.warned or self.plans or not several or not _is_backward(graph):
             return
@@ -64,12 +65,12 @@ class InductorPass(CustomGraphPass):
         return "\n".join([_found(len(lines), self.graphs), *lines])
 
     def uuid(self) -> Any:
-        """The key of the pass in inductor's cache: everything that plans depend on."""
+        """Returns the key of the pass in inductor's cache: everything that plans depend on."""
         o = self.options
         return f"treadle {o.costs.text()} {o.ranks} {o.sizes} {o.memory} {o.bucket} {o.exchanges}"
 
     def choices(self) -> InductorChoices:
-        """Inductor's choices, without fusions that delay an exchange of the plan:
+        """Returns inductor's choices without fusions that delay an exchange of the plan:
 
         >>> torch._inductor.virtualized.V.set_choices_handler(made.choices())
         """
@@ -103,7 +104,8 @@ def _positions() -> str:
 
 
 def _is_backward(graph: torch.fx.Graph) -> bool:
-    """Whether it takes gradients of a forward graph's results, as AOTAutograd names them."""
+    """Whether the graph is a backward graph, judged by the names that AOTAutograd gives to its
+    arguments."""
     return any(n.name.startswith("tangents_") for n in graph.find_nodes(op="placeholder"))
 
 
@@ -128,7 +130,7 @@ class _Choices(InductorChoices):
 
 
 def _origins(node: Any) -> set[str]:
-    """The nodes of the graph that a node of the scheduler computes."""
+    """Returns the graph nodes that a node of the scheduler computes."""
     found: set[str] = set()
     for part in node.get_nodes():
         origin = getattr(part.node, "origin_node", None)

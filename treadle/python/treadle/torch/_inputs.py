@@ -124,7 +124,8 @@ def _advice(given: Any) -> str:
 
 
 def _arguments(given: Any, examples: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The example inputs as those of a call: a mapping has them by name."""
+    """Returns the example inputs as positional and named arguments: a mapping contains named
+    ones."""
     if examples is None:
         stated = getattr(given, "example_inputs", None) or ((), {})
         return tuple(stated[0]), dict(stated[1])
@@ -147,8 +148,8 @@ def _as_tensors(value: Any) -> Any:
 def _in_places(
     module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, is_partial: bool = False
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Named arguments in their places, where they have one; TypeError for those that don't fit.
-    is_partial: whether some may be left out."""
+    """Converts named arguments to positional ones if possible; TypeError for invalid arguments.
+    is_partial: whether some may be missing."""
     signature = signature_of(module)
     if signature is None:
         return args, kwargs

@@ -1,4 +1,4 @@
-"""Costs measured where a graph runs."""
+"""Measures costs on the ranks that run a graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def measure(
     repeat: int = 5,
     group: Any = None,
 ) -> Costs:
-    """Runs a graph on all ranks and returns what its nodes take: the same costs on each.
+    """Runs a graph on all ranks, and returns the costs of its nodes; all ranks return the same
+    costs.
 
     Every rank has to call it. Nodes run one by one, and exchanges are waited for at once. A device
     is synchronized after each node. The time of the graph beyond that of its nodes is divided
@@ -63,7 +64,8 @@ def _time_whole(graph_module: torch.fx.GraphModule, inputs: Sequence[Any], repea
 
 
 def _with_rest(step: Step, costs: Costs, whole: float) -> Costs:
-    """The costs with what the whole graph takes more than its nodes, divided among these."""
+    """Returns costs that add up to the time of the whole graph: the difference is distributed among
+    the nodes."""
     problem = Problem(step, costs)
     predicted = Timeline(problem, problem.in_order()).nanoseconds / 1e9
     computing = problem.computing() / 1e9
@@ -74,7 +76,7 @@ def _with_rest(step: Step, costs: Costs, whole: float) -> Costs:
 
 
 def agreed(costs: Costs, group: Any = None) -> Costs:
-    """The costs of all ranks, merged: the same on each. Every rank has to call it."""
+    """Returns the merged costs of all ranks; all ranks must call it."""
     if not dist.is_initialized():
         return costs
     parts: list[Any] = [None] * dist.get_world_size(group)
@@ -83,7 +85,7 @@ def agreed(costs: Costs, group: Any = None) -> Costs:
 
 
 def measure_link(group: Any = None, *, repeat: int = 5, device: Any = "cpu") -> Link:
-    """Latency and bandwidth of a group's link, by all-reduces of 4 bytes and of 4 MiB."""
+    """Measures latency and bandwidth of a group's link with all-reduces of 4 bytes and of 4 MiB."""
     group = group or dist.group.WORLD
     ranks = dist.get_world_size(group)
     found = []

@@ -22,7 +22,8 @@ from ._arrays import as_array, memory_of
 def require_own_memory(
     mutations: Sequence[tuple[Any, int]], sources: Sequence[Source], args: Sequence[Any]
 ) -> None:
-    """InvalidArgumentError if what a call changes shares memory with something that it uses."""
+    """Raises InvalidArgumentError if a tensor that a call changes shares memory with another tensor
+    that it uses."""
     changed = {t if isinstance(t, int) else id(t) for t, _ in mutations}
     spans = sorted(filter(None, (_span(s, args, changed) for s in sources)), key=_start)
     for i, span in enumerate(spans):
@@ -68,7 +69,7 @@ def _span(source: Source, args: Sequence[Any], changed: set[int]) -> _Span | Non
 
 @dataclasses.dataclass
 class Views:
-    """A graph without the views that it returns, and the function that makes these.
+    """A graph without the views that it returns, and the function that creates these views.
 
     Attributes:
         core: returns the bases of the views.
@@ -111,7 +112,7 @@ def _without_views(
 
 
 def _is_computed(result: Any, root: Any) -> bool:
-    """Whether the core returns it; views of arguments are made from the arguments."""
+    """Whether the core returns the value; views of arguments are created from the arguments."""
     return isinstance(root, fx.Node) and (root is result or root.op != "placeholder")
 
 
@@ -145,7 +146,7 @@ def _root(node: fx.Node) -> fx.Node:
 
 
 def _base(node: fx.Node) -> fx.Node | None:
-    """The input that a node is a view of."""
+    """Returns the input that a node is a view of."""
     memory = _memory(node)
     if memory is None or node.op != "call_function":
         return None
@@ -168,7 +169,7 @@ def _between(node: fx.Node, base: fx.Node) -> Iterator[fx.Node]:
 
 
 def _is_of_sizes(node: fx.Node) -> bool:
-    """Whether a number is computed of numbers that are arguments."""
+    """Whether a number is computed from numbers that are arguments."""
     if not isinstance(node.meta.get("val"), torch.SymInt | int):
         return False
     return node.op == "placeholder" or all(_is_of_sizes(n) for n in node.all_input_nodes)

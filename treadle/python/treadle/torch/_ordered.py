@@ -29,7 +29,7 @@ def body_of(module: fx.GraphModule, node: fx.Node) -> tuple[fx.GraphModule, list
 
 
 def has_order(module: fx.GraphModule) -> bool:
-    """Whether a graph has control_deps, or one of its bodies."""
+    """Whether a graph or one of its bodies contains control_deps."""
     graphs = [m.graph for m in module.modules() if isinstance(m, fx.GraphModule)]
     return any(str(n.target) == "control_deps" for graph in graphs for n in graph.nodes)
 

@@ -1,4 +1,4 @@
-"""Graphs in pieces: PyTorch runs the nodes that Treadle can't, and Treadle the rest."""
+"""Splits graphs: PyTorch runs the nodes that Treadle doesn't support, Treadle runs the rest."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _Piece(torch.nn.Module):
 def in_pieces(
     module: fx.GraphModule, error: UnimplementedError, imported: Callable[[fx.GraphModule], Run]
 ) -> tuple[fx.GraphModule, list[UnimplementedError]] | None:
-    """A graph whose pieces are what `imported` makes of them, around nodes that it has no rule for:
-    `error` names the first of these. Gives what it says of each; None where it names no node, or
+    """Splits a graph at nodes without a rule, and converts the pieces with `imported`; `error`
+    names the first such node. Returns the errors; None if an error names no node, or if there are
     too many."""
     left: dict[str, UnimplementedError] = {}
     names = {n.name for n in module.graph.nodes if n.op == "call_function"}
@@ -53,7 +53,7 @@ def in_pieces(
 
 
 def _split(module: fx.GraphModule, left: Mapping[str, Any]) -> fx.GraphModule:
-    """Nodes in their order, in pieces of those that are left (odd numbers) and others. They keep
+    """Splits nodes, in order, into pieces for PyTorch (odd numbers) and for Treadle. Nodes keep
     their names."""
     number, names = 0, defaultdict[int, list[str]](list)
 

@@ -1,4 +1,5 @@
-"""Plans for graphs of PyTorch: made, written into the graph, and handed to inductor."""
+"""Plans for graphs of PyTorch: creates them, applies them to graphs, and passes them to
+inductor."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class Plan(steps.Plan):
     options: Options = dataclasses.field(repr=False)
 
     def apply(self, graph_module: torch.fx.GraphModule, *, hold: bool = False) -> None:
-        """Writes the plan into the graph for which it was made: buckets, and the order of nodes.
+        """Applies the plan to its graph: buckets, and the order of nodes.
 
         With `hold`, what keeps exchanges in their places is written down too, as `control_deps`:
         for passes that reorder nodes afterwards. A graph that runs as it is needs none.
@@ -73,7 +74,7 @@ def plan(
     sizes: Sizes | None = None,
     exchanges: str = "free",
 ) -> Plan:
-    """Finds an order in which a graph's computing hides its communication.
+    """Finds an order in which a graph's computation hides its communication.
 
     >>> made = treadle.torch.plan(graph_module, costs, bucket=25_000_000)
     >>> print(made)
@@ -90,8 +91,8 @@ def plan(
 
 
 def inductor_pass(costs: Costs, **options: Any) -> Any:
-    """A pass for torch._inductor.config.post_grad_custom_post_pass that plans each graph that has
-    exchanges, with the arguments of `plan`.
+    """Returns a pass for torch._inductor.config.post_grad_custom_post_pass that plans each graph
+    with exchanges, with the arguments of `plan`.
 
     >>> torch._inductor.config.post_grad_custom_post_pass = treadle.torch.inductor_pass(costs)
     """
@@ -109,7 +110,7 @@ def check(
     memory: int | None = None,
     one_stream: bool = False,
 ) -> list[Fault]:
-    """Whether the orders of all ranks' graphs are right: what is wrong, or an empty list.
+    """Checks the orders of all ranks' graphs; returns the faults, or an empty list.
 
     Args:
         graph_module_by_rank: a graph of each rank; or its step, or the path of a file that

@@ -1,4 +1,4 @@
-"""A graph that was PyTorch's, to be called."""
+"""Callable graphs that were imported from PyTorch."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Program:
 
     @property
     def graph(self) -> Graph:
-        """The graph as it was imported: a node has the name that it had in PyTorch's graph."""
+        """The imported graph; nodes have their names in PyTorch's graph."""
         return self._imported.graph
 
     @property
@@ -79,7 +79,7 @@ class Program:
 
     @property
     def outputs(self) -> list[str | None]:
-        """The value that each result is; None for one that is an argument or a constant."""
+        """The value of each result; None for an argument or a constant."""
         return [result.name for result in self._imported.results]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ class Program:
         return pytree.tree_map_only(torch.Tensor, as_array, self(*args, **kwargs))
 
     def _flat(self, args: Any, kwargs: dict[str, Any]) -> Any:
-        """The graph's arguments, one after another."""
+        """Returns the flattened arguments of the graph."""
         traced = self._traced
         if traced is None:
             return args
@@ -155,7 +155,7 @@ def _leaf(result: Result, args: Sequence[Any], tensors: list[torch.Tensor]) -> A
 
 
 def _with_stride(value: torch.Tensor, stride: Sequence[int | None]) -> torch.Tensor:
-    """A tensor with these strides, where they aren't None."""
+    """Returns a tensor with these strides; None means its own stride."""
     pairs = zip(stride, value.stride(), strict=True)
     new = tuple(own if given is None else given for given, own in pairs)
     return value if new == value.stride() else value.as_strided(value.shape, new)
@@ -199,7 +199,7 @@ def _order_of_image(graph: Graph, fetch: str) -> list[int] | None:
 
 
 def _without_transposes(graph: Graph, fetch: str) -> str:
-    """A value that is the same as a fetch, where Transposes before it undo each other."""
+    """Returns a value equal to a fetch without Transposes that cancel each other."""
     value, order = fetch, None
     while (axes := _transposition(graph, value)) is not None:
         order = axes if order is None else [axes[axis] for axis in order]
@@ -226,7 +226,7 @@ def _untransposed(graph: Graph, value: str) -> str:
 
 
 def _prepared(imported: Imported) -> Graph:
-    """The graph as it runs: what no fetch needs is left out, and what belongs together is one."""
+    """Returns the graph that runs: pruned to the fetches, and with fused nodes."""
     values = {*imported.fetches, *(r.name for r in imported.results if r.name)}
     names = sorted({value.split(":")[0] for value in values})
     if not names:

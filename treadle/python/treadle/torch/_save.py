@@ -1,4 +1,4 @@
-"""Exported programs as models in files."""
+"""Writes exported programs as model files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._inputs import traced
 
 
 def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
-    """The content of a model's file."""
+    """Returns the contents of a model file."""
     if not isinstance(exported, torch.export.ExportedProgram):
         raise TypeError(
             f"exported is a {type(exported).__name__}, expected an ExportedProgram:"
@@ -39,7 +39,7 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
 
 
 def _keep(graph: Graph, state: list[torch.Tensor]) -> None:
-    """Makes attributes of the tensors that are the first arguments of a graph."""
+    """Converts the first arguments of a graph to attributes that hold the given tensors."""
     for node, tensor in zip(graph.placeholders, state, strict=False):
         node.op, node.target, node.meta, node.value = "attribute", node.name, node.value, tensor
 

@@ -1,4 +1,4 @@
-"""Sizes that may change from call to call, and those for which a traced graph holds."""
+"""Symbolic sizes, and the conditions on sizes under which a traced graph is valid."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def open_sizes(values: Sequence[Any]) -> Iterator[None]:
 
 
 class Sizes:
-    """Arguments without elements whose sizes may change. A size of one stays one: what repeats
-    a dimension can't take any other.
+    """Fake arguments whose sizes may change. A size of 1 is kept, since a broadcast dimension can't
+    have another size.
 
     Attributes:
         names: those of the arguments, for messages.
@@ -76,14 +76,14 @@ class Sizes:
         return self.mode.from_tensor(dense, source=ConstantSource(name), symbolic_context=context)
 
     def require(self, module: fx.GraphModule) -> None:
-        """Decides what ops do differently where a size is one."""
+        """Adds conditions on sizes for ops that treat a size of 1 differently."""
         for node in module.graph.nodes:
             if getattr(node.target, "_opname", "").startswith("squeeze"):
                 for dim in node.args[0].meta["val"].shape:
                     bool(dim == 1)
 
     def __repr__(self) -> str:
-        """`Eq(x.shape[0]//2, 2)`: what must hold of sizes that may change."""
+        """Returns the conditions on sizes, such as `Eq(x.shape[0]//2, 2)`."""
         texts = {
             symbol: sympy.Symbol(f"{self.names[number]}.shape[{axis}]")
             for symbol, (number, axis) in self._places()
@@ -91,7 +91,7 @@ class Sizes:
         return " and ".join(str(guard.expr.xreplace(texts)) for guard in self.shapes.guards)
 
     def _places(self) -> list[tuple[sympy.Symbol, tuple[int, int]]]:
-        """The symbols, each with the argument and the dimension whose size it is."""
+        """Returns the symbols, each with its argument and dimension."""
         return [
             (dim, (number, axis))
             for number, shape in self._shapes.items()
@@ -100,7 +100,8 @@ class Sizes:
         ]
 
     def condition(self) -> Condition:
-        """Whether all that tracing found out of sizes holds for those of a call, too."""
+        """Returns a condition that is true if the sizes of a call fulfill the assumptions of
+        tracing."""
         traced, places = dict(self._shapes), self._places()
         symbols = {symbol for symbol, _ in places}
         guards = [g.expr for g in self.shapes.guards if g.expr.free_symbols <= symbols]

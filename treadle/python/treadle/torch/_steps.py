@@ -1,4 +1,4 @@
-"""The step of a graph of PyTorch: what treadle.steps plans, checks and simulates."""
+"""Converts a graph of PyTorch to a step, which treadle.steps plans, checks and simulates."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ class _Reader:
         )
 
     def shared(self, call: _Call, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The nodes whose memory a call changes, and those whose memory its result shares."""
+        """Returns the nodes whose memory a call changes, and the nodes whose memory its result
+        shares."""
         if call.target is operator.getitem or name in _SHARE:
             return (), _names(call.args[:1])
         short = name.removeprefix("_c10d_functional.")
@@ -256,7 +257,7 @@ class _Reader:
 
 
 class _Numbers:
-    """Sizes as numbers, those of symbols by their ranges: not by what a rank has seen."""
+    """Numeric sizes. Symbols get a size from their ranges, so that all ranks use the same one."""
 
     def __init__(self, sizes: Sizes):
         self.sizes = sizes
@@ -294,7 +295,7 @@ class _Numbers:
 
 
 def op_name(target: Any) -> str:
-    """The name of an op without its overload: "aten.mm"."""
+    """Returns the name of an op without its overload: "aten.mm"."""
     if isinstance(target, torch._ops.OpOverload):
         return str(target.overloadpacket)
     return getattr(target, "__name__", str(target))
@@ -319,7 +320,7 @@ def _names(values: Any) -> tuple[str, ...]:
 
 
 def _bound(schema: Any, call: _Call) -> Iterable[tuple[Any, Any]]:
-    """The arguments of an op with their values."""
+    """Returns the arguments of an op by name."""
     for place, argument in enumerate(schema.arguments):
         if not argument.kwarg_only and place < len(call.args):
             yield argument, call.args[place]

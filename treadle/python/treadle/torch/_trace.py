@@ -1,4 +1,4 @@
-"""Graph modules of any kind as functional graphs of OpOverloads."""
+"""Converts graph modules of any kind to functional graphs of OpOverloads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def function_name(target: Any) -> str | None:
 
 
 def is_functional(module: fx.GraphModule) -> bool:
-    """Whether all nodes are ops that change nothing, but for assignments to arguments."""
+    """Whether all nodes are ops without side effects, except assignments to arguments."""
     return all(_is_functional(n) for n in module.graph.nodes)
 
 
@@ -115,8 +115,8 @@ class Traced:
     def _by_name(
         self, given: int, bound: inspect.BoundArguments
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments in their places, or by name where the graph has them so; of those, none of the
-        first `given` may be one."""
+        """Returns arguments by position, or by name if the graph takes them by name; the first
+        `given` must not be named again."""
         args, kwargs = bound.args, dict(bound.kwargs)
         if self.takes is None or self.takes.is_leaf():
             return args, kwargs
@@ -139,7 +139,7 @@ class _Any:
 
 
 def _layout_text(layout: pytree.TreeSpec | None) -> str:
-    """`(*, {'a': *}, scale=*)`."""
+    """Describes a structure of arguments: `(*, {'a': *}, scale=*)`."""
     if layout is None:
         return "tensors in their places"
     args, kwargs = pytree.tree_unflatten([_Any()] * layout.num_leaves, layout)
@@ -150,8 +150,8 @@ def _layout_text(layout: pytree.TreeSpec | None) -> str:
 def functional(
     module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, dynamic: bool
 ) -> Traced:
-    """A graph module, a module or a function as a functional graph, for arguments of the shapes
-    that `args` and `kwargs` have."""
+    """Converts a graph module, a module or a function to a functional graph, for arguments with the
+    shapes of `args` and `kwargs`."""
     if isinstance(module, fx.GraphModule):
         module = _without_guards(module)
         if is_functional(module) and not any(str(n.target) in _SECRETIVE for n in _nodes(module)):
@@ -169,7 +169,8 @@ def _nodes(module: fx.GraphModule, op: str = "") -> list[fx.Node]:
 
 
 def _without_guards(module: fx.GraphModule) -> fx.GraphModule:
-    """Modules of torch.export call one that checks shapes, as runs do."""
+    """Removes the calls of guard modules, which check shapes, from a module of torch.export; runs
+    check shapes too."""
     guards = [n for n in _nodes(module, "call_module") if n.target == "_guards_fn"]
     if not guards:
         return module
@@ -275,7 +276,7 @@ def _stated_inputs(
 def _argument_names(
     module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> list[str]:
-    """A name for each leaf: that of its argument, with the way to it in there."""
+    """Returns a name for each leaf: the name of its argument, and the path in the argument."""
     if isinstance(module, fx.GraphModule):
         nodes = _nodes(module, "placeholder")
         if len(nodes) == len(pytree.tree_leaves((tuple(args), kwargs))):
@@ -295,7 +296,7 @@ def signature_of(module: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def _plain(path: str) -> str:
-    """`0.weight` as a name: `p_0_weight`."""
+    """Converts `0.weight` to the name `p_0_weight`."""
     return "p_" + path.replace(".", "_")
 
 
@@ -349,8 +350,9 @@ def _plain_tensor(value: FunctionalTensor) -> torch.Tensor:
 
 
 def _in_one_mode(inputs: Sequence[Any]) -> list[Any]:
-    """Inputs whose fake tensors belong to one mode: that of the first one with symbolic sizes, or
-    of the first one. Constants of a traced graph come from another mode than its arguments."""
+    """Returns inputs whose fake tensors belong to one mode: the mode of the first one with symbolic
+    sizes, or of the first one. Constants of a traced graph come from another mode than its
+    arguments."""
     fakes = [i for i in inputs if isinstance(i, FakeTensor)]
     mode = next((f.fake_mode for f in fakes if any(map(is_open, f.shape))), None)
     mode = mode or next((f.fake_mode for f in fakes), None)

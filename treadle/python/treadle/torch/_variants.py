@@ -1,4 +1,4 @@
-"""Programs whose graph depends on the sizes of their arguments: a graph for each kind of sizes."""
+"""Programs whose graph depends on the sizes of their arguments, with one graph for each case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Variants:
         self._lock = threading.Lock()
 
     def fitting(self, args: Sequence[Any]) -> Program:
-        """The program that holds for arguments of these sizes; InvalidArgumentError if there is
+        """Returns the program for arguments with these sizes; InvalidArgumentError if there is
         none."""
         return self._known(args) or self._made(args)
 

@@ -15,7 +15,8 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{unimplemented: function 'f' contains more than a tf_executor.graph, expected nothing else}}
+  // expected-error@+1 {{unimplemented: function 'f' contains other ops besides its
+  // tf_executor.graph, expected only the graph}}
   tf_executor.graph {
   }
   "tf.NoOp"() : () -> ()

@@ -10,8 +10,8 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 
 // -----
 
-// CHECK: error: node 'n' (Neg): input 0 is of type tensor<f32>, expected tensor<*xi32>
-// CHECK: error: node 'c' (f): output 0 is of type tensor<*xi32>, expected tensor<*xf32>
+// CHECK: error: node 'n' (Neg): input 0 has type tensor<f32>, expected tensor<*xi32>
+// CHECK: error: node 'c' (f): output 0 has type tensor<*xi32>, expected tensor<*xf32>
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
   %n, %nc = Neg(%x) name("n") {T = i32} : (tensor<f32>) -> (tensor<i32>)

@@ -8,7 +8,7 @@ import type { Picture } from "../layout/picture.js";
 export interface Tiles {
   /** The top of the row; tiles are `size` wide and high. */
   left: number; top: number; size: number; columns: number; rows: number;
-  /** The begin of each tile in its array; elements from `begin[columns * rows]` on are always drawn. */
+  /** The start of each tile in its array; elements from `begin[columns * rows]` on are always drawn. */
   begin: Uint32Array;
 }
 

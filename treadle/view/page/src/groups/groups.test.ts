@@ -28,7 +28,7 @@ test("a node that a scope is named for is in it", () => {
   assert.deepEqual(shape(tree), ["x", { dense: ["kernel", "matmul", "dense"] }]);
 });
 
-test("an op and its constants are no group", () => {
+test("an op and its constants aren't a group", () => {
   const tree = treeOf([{ name: "x" }, { name: "y" }, { name: "Add/y", op: "Const" }, { name: "Add", op: "Add", inputs: [2] }]);
   assert.deepEqual(shape(tree), ["x", "y", "Add/y", "Add"]);
 });

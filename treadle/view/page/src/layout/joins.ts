@@ -3,7 +3,7 @@
 import type { Bundles } from "./bundles.js";
 import type { Level } from "./levels.js";
 
-/** Returns the number of a call's first inputs that aren't passed on; null if inputs are no arguments. */
+/** Returns the number of a call's first inputs that aren't passed; null if none are arguments. */
 function inputsBefore(level: Level, call: number): number | null {
   const op = level.scene.op(call);
   if (/^(Stateless)?(If|Case)$/.test(op)) return 1;

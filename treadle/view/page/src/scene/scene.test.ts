@@ -28,7 +28,7 @@ test("a scene at an odd place of its buffer is read too", () => {
 type Parts = ReturnType<typeof partsOf>;
 const damages: [string, (parts: Parts) => void, RegExp][] = [
   ["an edge from nowhere", ({ columns }) => { columns.edgeFrom[0] = 99; }, /edgeFrom 0 is 99/],
-  ["a name that is no string", ({ columns }) => { columns.nodeName[1] = 4096; }, /nodeName 1 is 4096/],
+  ["a name that isn't a string", ({ columns }) => { columns.nodeName[1] = 4096; }, /nodeName 1 is 4096/],
   ["edges that run backwards", ({ columns }) => { columns.inBegin[1] = 9; }, /inBegin falls/],
   ["strings that run backwards", ({ columns }) => { columns.stringEnds[1] = 60; }, /stringEnds falls/],
   ["a missing column", ({ columns }) => { delete (columns as Record<string, unknown>).nodeOp; }, /no nodeOp/],
@@ -47,7 +47,7 @@ for (const [what, damage, message] of damages)
       error instanceof SceneError && message.test(error.message));
   });
 
-test("bytes that are no scene are one clear error, wherever they are cut", () => {
+test("bytes that aren't a scene give one clear error, wherever they are cut", () => {
   const bytes = sceneBytes(small);
   for (let length = 0; length < bytes.length; length += 7)
     assert.throws(() => decodeScene(bytes.slice(0, length)), SceneError);

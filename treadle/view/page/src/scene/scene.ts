@@ -209,7 +209,7 @@ function append<K, V>(map: Map<K, V[]>, key: K, value: V) {
 }
 
 function damaged(what: string): never {
-  throw new SceneError(`the graph can't be shown: its data are damaged (${what})`);
+  throw new SceneError(`the graph can't be shown: its data is corrupted (${what})`);
 }
 
 function checkBelow(column: Column, limit: number, what: string, least = 0) {
@@ -254,7 +254,7 @@ function checkHeader(scene: Scene) {
   for (const { first, end } of scene.bodies)
     if (!(first >= 0 && first <= end && end <= scene.nodeCount)) damaged(`a body ends at ${end}`);
   scene.frames.forEach((frame, i) => {
-    // A parent that comes first is no ancestor of itself.
+    // A parent that comes first isn't an ancestor of itself.
     if (!(frame.parent >= -1 && frame.parent < scene.frames.length)) damaged(`frame ${i}`);
     let at = frame.parent;
     for (let steps = 0; at >= 0; at = scene.frames[at].parent)
@@ -269,7 +269,7 @@ function checkHeader(scene: Scene) {
     if (!isNode(weight.node)) damaged("a weight's node");
 }
 
-/** Reads a scene; throws a SceneError that says what is wrong with a damaged one. */
+/** Reads a scene; throws a SceneError that says what is wrong with a corrupted one. */
 export function decodeScene(bytes: Uint8Array): Scene {
   if (bytes.byteOffset % 8 !== 0) bytes = bytes.slice();
   if (bytes.length < 16 || new TextDecoder().decode(bytes.subarray(0, 8)) !== magic)

@@ -243,7 +243,7 @@ class TimeTab implements Tab {
     const heat = new Map<number, number>(), most = this.times!.byNode[0]?.own || 1;
     for (const row of this.times!.byNode) {
       const node = this.nodeOf(row.slice);
-      // A v1 loop is no node, so the time of running it belongs to no node.
+      // A v1 loop isn't a node, so the time of running it belongs to no node.
       if (node >= 0 && !isNamed(trace.texts[row.text], scene.name(node))) continue;
       // Uses the square root, so that a hundredth of the maximum is still visible.
       if (node >= 0) heat.set(node, Math.max(heat.get(node) ?? 0, Math.sqrt(row.own / most)));

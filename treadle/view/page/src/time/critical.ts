@@ -28,7 +28,7 @@ export class Causes {
   private readonly slicesOf = new Map<number, Int32Array>();
   /** By slice: the index of its iteration; 0 if it has none. */
   private readonly iterationOf: Int32Array;
-  /** By such a number, that of the iteration before, if it left slices. */
+  /** The number of the previous iteration, by iteration number, if the previous one has slices. */
   private readonly before = new Map<number, number>();
   private readonly nodeOfText = new Map<number, number>();
   /** By track: slices without inner ones, by their end. */

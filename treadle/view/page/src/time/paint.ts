@@ -279,7 +279,7 @@ export class Painter {
   }
 }
 
-/** As much of a text as there is room for, or ''. Of a path, the last part says most. */
+/** Returns as much of a text as fits, or ''. A path that doesn't fit is shortened to its last component. */
 function fitted(c: CanvasRenderingContext2D, text: string, width: number): string {
   text = short(text, 400);
   if (c.measureText(text).width <= width) return text;

@@ -70,7 +70,7 @@ test("facts are read", () => {
   assert.equal(source.facts["slices left out"], "3");
 });
 
-test("what is no trace says why", async () => {
+test("a file that isn't a trace gives a reason", async () => {
   await assert.rejects(buildTrace(bytes('{"nodes":[]}')), /no list of events/);
   await assert.rejects(buildTrace(bytes('{"traceEvents":[{"ph":"X"')), /ends within/);
 });
@@ -115,7 +115,7 @@ test("the critical path follows edges, over threads, and the thread where the gr
   assert.deepEqual([path.busy, path.idle], [33, 2]);
 });
 
-test("a path goes through nodes without slices, and over back edges to the iteration before", async () => {
+test("a path goes through nodes without slices, and over back edges to the previous iteration", async () => {
   const slices = [0, 1, 2].flatMap((i) => [
     { name: "more", op: "Less", ts: i * 10, dur: 1, args: { loop: "l", iteration: i } },
     { name: "add", op: "Add", ts: i * 10 + 2, dur: 3, args: { loop: "l", iteration: i } },
