@@ -30,7 +30,7 @@ public:
   /// opening them fails.
   Expected<void> mayRead(const std::string &path) const;
   Expected<void> mayWrite(const std::string &path) const;
-  /// Returns PermissionDenied also for a folder that doesn't exist: for ops that list files.
+  /// For ops that list files. Unlike mayRead, denies access to folders that don't exist.
   Expected<void> mayList(const std::string &folder) const;
 
 private:

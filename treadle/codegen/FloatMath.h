@@ -7,8 +7,8 @@ namespace treadle::codegen {
 
 /// Expands an operation of the math dialect over f32 to arithmetic without calls or branches;
 /// returns null for other operations. The error is at most 4 units in the last place, including
-/// results that are infinite, NaN or denormal. With the flag `afn`: 16, and numbers closer to 0
-/// than 2^-125 may count as 0.
+/// results that are infinite, NaN or denormal. With the fast-math flag `afn` at most 16, and
+/// values below 2^-125 may be flushed to 0.
 mlir::Value expandFloatMath(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 /// Expands x^y over f32 in the same way. The error is at most 1 unit in the last place; infinities,

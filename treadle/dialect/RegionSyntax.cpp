@@ -54,7 +54,7 @@ void printBody(OpAsmPrinter &printer, Region &region) {
 
 // --- conditionals -------------------------------------------------------------------------------
 
-// The end of both ops: {attributes} : (tensor<i1>) -> (results)
+// Parses the end that IfRegion and CaseRegion share: {attributes} : (type) -> (results)
 static ParseResult parseChoiceEnd(OpAsmParser &parser, OperationState &state, ParsedParts &parts) {
   SMLoc loc;
   FunctionType type;

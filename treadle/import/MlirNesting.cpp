@@ -126,7 +126,7 @@ private:
       problem = "brackets are nested too deep";
   }
 
-  /// Also closes inner brackets that are still open: not every `<` is a bracket.
+  /// Discards unmatched brackets inside it, because a `<` may be an operator.
   void close(char c) {
     ++at;
     auto opened = std::find(brackets.rbegin(), brackets.rend(), c);

@@ -91,7 +91,7 @@ void Search::runSchedule() {
   finish();
 }
 
-// The events of a schedule are numbered like the firings of the interpreter.
+// Appends the event of a firing. Event i is the interpreter's i-th firing.
 void Search::addEvent(const Instance &instance, const History &past) {
   size_t at = events.size();
   Event event{instance, {}};
@@ -99,7 +99,7 @@ void Search::addEvent(const Instance &instance, const History &past) {
   std::vector<size_t> conflicting; // with no event in between that orders the two
   for (size_t i = at; i-- > 0;) {
     if (event.clock.contains(i))
-      continue; // and so are all events before it
+      continue; // already ordered before this event, as are its predecessors
     bool isCause = past.contains(i);
     if (!isCause && !conflict(events[i].instance, instance))
       continue;

@@ -51,7 +51,7 @@ public:
   void take(Node node);
   /// Returns a builder for new nodes of the function, whose operands finish() doesn't change.
   mlir::OpBuilder &atEnd() { return builder; }
-  /// Returns a name for such a node.
+  /// Returns a unique name for a node that atEnd() creates.
   std::string uniqueName(llvm::StringRef base);
 
   /// Completes the function. Values and tokens may be outer ones that are mapped. Names are made

@@ -83,7 +83,7 @@ ShapeResults alike(const ShapeQuery &query) {
 
 ShapeResults firstForwarded(const ShapeQuery &query) { return {query.input(0)}; }
 
-// Elements are reinterpreted: as smaller ones along a new dimension, or as larger ones.
+// Reinterprets elements: smaller ones add a last dimension, larger ones consume it.
 ShapeResults bitcast(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   DType from = query.typeAttr("T"), to = query.typeAttr("type");

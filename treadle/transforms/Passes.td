@@ -52,8 +52,8 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
   let description = [{
     Keeps the nodes of the graph that the fetches and targets need over data and control edges, as
     a run of a session does; the inputs of fed nodes aren't followed. Without fetches and targets,
-    all nodes of the graph are kept, because a later run may fetch any of them. A node that is
-    needed only for fed values becomes a Placeholder with the same name.
+    all nodes of the graph are kept, because a later run may fetch any of them. A node whose only needed result is fed is
+    replaced with a Placeholder of its name.
 
     In a function, it keeps the nodes that the results and control results need, and nodes with
     side effects. It removes functions that neither the graph nor a remaining function references.
@@ -116,8 +116,8 @@ def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
     %w, %c = While(%n) name("w") {T = [i32], ...}
     ```
 
-    It doesn't change functions that attributes of other nodes, gradients or generic functions
-    reference, nor bodies with v1 control flow. Nodes of the graph itself keep their results
+    It doesn't change functions that are referenced by attributes of other nodes, by
+    gradients or by generic functions, or bodies with v1 control flow. Nodes of the graph itself keep their results
     unless `graph` is set, since removing one renumbers the others (`w:1` would be another value).
     With `split`, calls that use different results of one function, and calls of functions that
     can't change, get copies of the function.
@@ -536,9 +536,9 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
 
     It creates only ops that TensorFlow 2.21 can run as well, some of them with oneDNN only
     (`onednn`). It fuses only float32 nodes on one device, and only if the intermediate values have
-    no other users. The fused node has the control inputs of all fused nodes. The original nodes are
-    kept under their names; tfg-prune removes them. Shapes come from the types
-    (tfg-shape-inference), and constants must be Const nodes (tfg-constant-folding). Results may
+    no other users. The fused node has the control inputs of all fused nodes. The fused node takes the name of the last original node; the
+    others remain until tfg-prune removes them. It reads shapes from types, and constants from Const nodes: run
+    tfg-shape-inference and tfg-constant-folding first. Results may
     differ in the last bits. It doesn't fuse gradients or batched matrix products.
   }];
   let options = [
@@ -1227,7 +1227,7 @@ def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
 def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
   let summary = "move type information from types into attributes";
   let description = [{
-    The inverse of tfg-consolidate-attrs. The attributes include refinements of types since then.
+    The inverse of tfg-consolidate-attrs. If types were refined after tfg-consolidate-attrs, the attributes have the refined types.
 
     ```mlir
     %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)

@@ -183,7 +183,7 @@ Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state,
     return readRegions(at, state, isFunction);
   Section section = TREADLE_TRY(readSection(at));
   if (section.kind != Section::Operations)
-    return Unexpected(section.content.damaged("expected a section of operations"));
+    return Unexpected(section.content.damaged("expected an IR section"));
   return readRegions(section.content, state, isFunction);
 }
 

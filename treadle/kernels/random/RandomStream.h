@@ -39,9 +39,9 @@ bool readKeyCounter(OpContext &ctx, int first, Philox &stream);
 /// ThreeFry is unimplemented rather than invalid, as in TensorFlow.
 bool checkAlgorithm(OpContext &ctx, int64_t algorithm, bool isStateful = true);
 
-/// Sets the stream for the state in input 0's variable, and advances the state by `blocks`. The
-/// state begins at element `skipped`, with the algorithm. Returns false after failing the op.
-/// Copies the old state to `before` if that isn't null.
+/// Initializes `stream` from the state in input 0's variable, and advances that by `blocks`.
+/// Counter and key begin at element `skipped`. Returns false after failing the op. Copies the old
+/// state to `before` if that isn't null.
 bool advanceState(OpContext &ctx, int64_t skipped, uint64_t blocks, Philox &stream,
                   int64_t *before = nullptr);
 

@@ -155,7 +155,8 @@ public:
           add({&a, &b, &c});
   }
 
-  /// If windows overlap the padding in many ways, there would be too many small classes.
+  /// Returns false if windows overlap the padding in so many ways that most classes of positions
+  /// would have few members.
   bool isProfitable() const {
     constexpr size_t fewClasses = 25; // as for a window of 5 x 5
     constexpr int64_t rowsOfMany = 3;

@@ -22,8 +22,8 @@ public:
     llvm::SmallVector<mlir::Value> arguments;
     llvm::SmallVector<mlir::Value> tokens; // tokens of no argument, for which the op waits
   };
-  /// Returns the values `first`, then the other values that the regions use, in the order of first
-  /// uses.
+  /// Returns the values in `first`, followed by the others
+  /// that the regions use, ordered by first use.
   static Captures capture(Node node, llvm::ArrayRef<mlir::Value> first);
 
   /// The operands and callees of the functional node for one op. `made` contains only new
