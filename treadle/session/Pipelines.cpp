@@ -38,7 +38,9 @@ std::string functionalPipeline(const Request &request, bool prunes) {
 }
 
 std::string clusterPipeline(const Request &request, bool prunes) {
-  return str(functionalPipeline(request, prunes), ",tfg-outline-clusters{",
+  return str(functionalPipeline(request, prunes), ",tfg-constant-folding{",
+             option("feeds", nodesOf(request.feeds)),
+             "identities=false control=false},tfg-outline-clusters{",
              option("keep", nodesOf(request.feeds)), option("fetches", requestedNodes(request)),
              "}");
 }

@@ -53,7 +53,10 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
 SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
     : graph(std::move(own)), finder(graph.impl->index()),
       functions(graph.impl->index(), plans.kernels,
-                planRewrites({plans.fuses(), plans.loopOverlap, plans.fuses() ? &finder : nullptr}),
+                planRewrites({.fuses = plans.fuses(),
+                              .overlap = plans.loopOverlap,
+                              .clusters = plans.fuses() ? &finder : nullptr,
+                              .kernels = &plans.kernels}),
                 plans.loopOverlap, plans.options.traits),
       clusters(std::make_shared<codegen::ClusterSource>(graph.impl, graph.impl->index()), functions,
                {.kernels = plans.kernels,
@@ -64,7 +67,8 @@ SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
                 .rewrite = planRewrites({.fuses = plans.fuses(),
                                          .overlap = plans.loopOverlap,
                                          .clusters = plans.fuses() ? &finder : nullptr,
-                                         .ofCluster = true})}) {
+                                         .ofCluster = true,
+                                         .kernels = &plans.kernels})}) {
   functions.setClusters(&clusters);
 }
 
@@ -165,8 +169,10 @@ Expected<SessionPlan> SessionPlans::make(const PlanKey &key, Source &source) con
     agenda = collectiveAgenda(asWritten, *source.graph.impl->module, world->size());
   }
   bool isCompiled = fuses() && !fetchesInsideLoops(key);
-  planRewrites({fuses(), loopOverlap, isCompiled ? &source.finder : nullptr})(part, index,
-                                                                              source.functions);
+  planRewrites({.fuses = fuses(),
+                .overlap = loopOverlap,
+                .clusters = isCompiled ? &source.finder : nullptr,
+                .kernels = &kernels})(part, index, source.functions);
   GraphSpec spec = TREADLE_TRY(lower(index, part));
   bool hasReferences = hasReference(spec);
   std::unique_ptr<Plan> built =

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/PrunedSubgraph.h"
+#include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Modes.h"
 
 namespace treadle {
@@ -18,6 +19,8 @@ struct PlanRewriteOptions {
   tfg::SubgraphClusters *clusters = nullptr; // outlines clusters of compilable nodes; null: none
   /// The subgraph is the body of a cluster, so only loops in it can become clusters.
   bool ofCluster = false;
+  /// The kernels of the plan. Null if constants aren't folded.
+  const KernelRegistry *kernels = nullptr;
 };
 
 /// Returns the rewrites that are applied to a subgraph before it becomes a plan. Objects that the

@@ -183,8 +183,7 @@ static void replaceResults(Simplifier &simplifier, Node node, ArrayRef<Tensor> v
   }
 }
 
-/// Returns the number of bytes of the results, as far as shapes tell.
-static int64_t expectedBytes(Node node, ArrayRef<Tensor> inputs) {
+int64_t expectedBytes(Node node, ArrayRef<Tensor> inputs) {
   SmallVector<KnownValue> known(llvm::map_range(inputs, knownOf));
   SmallVector<const KnownValue *> pointers;
   for (const KnownValue &value : known)

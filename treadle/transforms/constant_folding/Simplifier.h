@@ -79,6 +79,9 @@ llvm::ArrayRef<RuleEntry> shapeRules();
 /// Evaluates a node with constant inputs with the runtime's kernel.
 Node foldConstantInputs(Simplifier &simplifier, Node node);
 
+/// Returns the number of bytes of the results for these inputs, as far as shapes tell.
+int64_t expectedBytes(Node node, llvm::ArrayRef<Tensor> inputs);
+
 /// Moves users of an Identity or NoOp to its inputs, or removes redundant control edges. These keep
 /// the node, and return whether anything changed.
 bool bypassIdentity(Simplifier &simplifier, Node node);
