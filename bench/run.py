@@ -27,6 +27,7 @@ VENVS = {
     "tensorflow": ("bench-venv", "bench/requirements.txt"),
     "loops": ("loops-venv", "bench/requirements-loops.txt"),
     "torch": ("torch-venv", "scripts/requirements-torch.txt"),
+    "packages": ("packages-venv", "bench/requirements-packages.txt"),
     "deploy": ("deploy-venv", "scripts/requirements-deploy.txt"),
     "view": ("view-bench-venv", "bench/requirements-view.txt"),
 }
@@ -66,6 +67,9 @@ BENCHMARKS = {
         "rounding errors of sums and products, in numpy, JAX, TensorFlow and PyTorch",
         venv="loops",
         others=("torch",),
+    ),
+    "packages": Benchmark(
+        "[NAME...]", "programs that use JAX packages from PyPI, in XLA", venv="packages"
     ),
     "deploy": Benchmark(
         "", "calls of a served model, in ONNX Runtime under MLServer", venv="deploy"
