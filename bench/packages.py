@@ -11,10 +11,10 @@ script; JAX keeps its version.
     ./dev bench packages --json FILE        write the measurements as well
     ./dev bench packages --xla FOLDER       keep what XLA gives, and use what was kept
 
-A line a program: processor time of a warm call (the shortest of several) and of the first result
-(preparation, compilation and a call), peak memory, and XLA's figure divided by Treadle's (above 1:
-Treadle is better). Then the geometric means, and the programs that failed or were skipped. The exit
-status is 1 if a program fails on Treadle or gives other values.
+A line a program: processor time of a warm call (in the shortest of several batches) and of the
+first result (preparation, compilation and a call), peak memory, and XLA's figure divided by
+Treadle's (above 1: Treadle is better). Then the geometric means, and the programs that failed or
+were skipped. The exit status is 1 if a program fails or gives other values.
 """
 
 import argparse
@@ -38,8 +38,11 @@ import numpy as np
 from packages import FIELDS, PROGRAMS, REQUIREMENTS
 
 PLATFORMS = ("cpu", "treadle")
-LONG = 4.0  # seconds of warm calls after which no further one is made, if there were FEWEST
+LONG = 4.0  # seconds of warm calls after which nothing more is measured, if FEWEST were
 FEWEST = 3
+# Seconds that a measurement takes at least, by as many calls: the kernel adds the processor time of
+# other threads that still run only at its next tick, so that a short call seems to take less.
+BATCH = 0.03
 
 
 def load_programs():
@@ -55,6 +58,14 @@ def processor_seconds(call):
     start = time.process_time()
     result = call()
     return time.process_time() - start, result
+
+
+def run_batch(call, count):
+    import jax
+
+    for _ in range(count):
+        result = jax.block_until_ready(call())
+    return result
 
 
 def as_arrays(result):
@@ -80,16 +91,19 @@ def measure_alone(name, calls, folder):
     preparation, call = processor_seconds(program.function)
     first, result = processor_seconds(lambda: jax.block_until_ready(call()))
     np.savez(folder / "first.npz", *as_arrays(result))
+    start = time.perf_counter()
+    jax.block_until_ready(call())
+    batch = max(1, math.ceil(BATCH / (time.perf_counter() - start)))
     times, walls = [], []
     while len(times) < FEWEST or (len(times) < calls and sum(walls) < LONG):
         start = time.perf_counter()
-        seconds, result = processor_seconds(lambda: jax.block_until_ready(call()))
+        seconds, result = processor_seconds(lambda: run_batch(call, batch))
         walls.append(time.perf_counter() - start)
         times.append(seconds)
     np.savez(folder / "last.npz", *as_arrays(result))
     figures = {
-        "warm": min(times),
-        "warm_wall": min(walls),
+        "warm": min(times) / batch,
+        "warm_wall": min(walls) / batch,
         "first": preparation + first,
         "preparation": preparation,
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -289,7 +303,9 @@ def parse():
         help="keep XLA's figures and values in FOLDER, and use those that are there; "
         "remove it when programs, packages or the machine change",
     )
-    parser.add_argument("--calls", type=int, default=20, help="warm calls at most (default 20)")
+    parser.add_argument(
+        "--calls", type=int, default=20, help="warm measurements at most (default 20)"
+    )
     parser.add_argument("--timeout", type=int, default=300, help="seconds a process may take")
     parser.add_argument("--alone", type=pathlib.Path, help=argparse.SUPPRESS)
     return parser.parse_args()
