@@ -149,10 +149,11 @@ TEST_F(StarvationTest, LoopsInLoops) {
 
 TEST_F(StarvationTest, TheTextNamesNodeEnterAndIteration) {
   parseGraph(loop(limit + enter("e", "c") + add("j", "s#1", "e")));
-  EXPECT_EQ(textOf(findStarvedNodes(FrameGraph(*graph().getBody()))),
-            "node 'j' (Add) waits in iteration 1 of loop 'f' for 'e' (Enter), which isn't constant, "
-            "so its value is available in iteration 0 only; set is_constant = true, or pass the "
-            "value through a Merge and a NextIteration");
+  EXPECT_EQ(
+      textOf(findStarvedNodes(FrameGraph(*graph().getBody()))),
+      "node 'j' (Add) waits in iteration 1 of loop 'f' for 'e' (Enter), which isn't constant, "
+      "so its value is available in iteration 0 only; set is_constant = true, or pass the "
+      "value through a Merge and a NextIteration");
 }
 
 } // namespace

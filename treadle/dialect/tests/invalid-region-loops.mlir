@@ -99,8 +99,7 @@ tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
 // -----
 
 tfg.func @f(%p: tensor<i1>, %i: tensor<i32>, %x: tensor<f32>) -> (tensor<f32>) {
-  // expected-error@+1 {{node 'loop' (WhileRegion): the condition: argument 0 has type
-  // '!tf_type.control', expected 1 values, then one control token for each}}
+  // expected-error@+1 {{node 'loop' (WhileRegion): the condition: argument 0 has type '!tf_type.control', expected 1 values, then one control token for each}}
   %r, %ctl = WhileRegion(%x) {
   ^bb0(%v_ctl: !tf_type.control, %v: tensor<f32>):
     condition %p : tensor<i1> (%v) : tensor<f32>

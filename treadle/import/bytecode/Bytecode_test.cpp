@@ -120,7 +120,7 @@ TEST(Bytecode, CountsBeyondTheFileAreErrors) {
   uint64_t many = uint64_t{1} << 60;
   file.addAttribute("builtin", varints({0, many}));
   EXPECT_NE(
-      graphOf(withLocation(file, 0)).find("it declares 1152921504606846976 entries in 0 bytes"),
+      graphOf(withLocation(file, 0)).find("a list declares 1152921504606846976 entries in 0 bytes"),
       std::string::npos);
 }
 

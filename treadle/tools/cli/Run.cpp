@@ -102,7 +102,7 @@ const Command runCommand = {
     "\n"
     "To find out why a run is slow: 'treadle profile' for each op; --stats; 'treadle bench' for\n"
     "later runs; 'treadle explain' for the parts that aren't compiled; --trace.\n"
-    "docs/working-on-graphs.md explains their output.\n",
+    "docs/performance.md explains their output.\n",
     run,
 };
 

@@ -102,7 +102,8 @@ class _Archive:
         if len(names) != 1:
             raise InvalidArgumentError(
                 f"it contains {len(names)} programs, but none named 'model'"
-                f"{': ' + ', '.join(names[:8]) if names else ''}; expected an archive written by torch.export.save"
+                f"{': ' + ', '.join(names[:8]) if names else ''}; expected an archive written by "
+                "torch.export.save"
             )
         return names[0]
 

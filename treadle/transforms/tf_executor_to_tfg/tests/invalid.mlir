@@ -15,8 +15,7 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{unimplemented: function 'f' contains other ops besides its
-  // tf_executor.graph, expected only the graph}}
+  // expected-error@+1 {{unimplemented: function 'f' contains other ops besides its tf_executor.graph, expected only the graph}}
   tf_executor.graph {
   }
   "tf.NoOp"() : () -> ()
