@@ -2,6 +2,8 @@
 
 #include "treadle/tensor/Wire.h"
 
+#include <algorithm>
+
 namespace treadle {
 
 bool readDimensionNumbers(std::string_view bytes, std::span<std::vector<int64_t> *const> fields) {
@@ -12,6 +14,16 @@ bool readDimensionNumbers(std::string_view bytes, std::span<std::vector<int64_t>
       fields[field.number - 1]->push_back(static_cast<int64_t>(value));
     });
   });
+}
+
+bool contains(const std::vector<int64_t> &dims, int64_t dim) {
+  return std::ranges::find(dims, dim) != dims.end();
+}
+
+bool areDistinct(std::vector<int64_t> dims, int64_t rank) {
+  std::ranges::sort(dims);
+  return std::ranges::adjacent_find(dims) == dims.end() &&
+         (dims.empty() || (dims.front() >= 0 && dims.back() < rank));
 }
 
 } // namespace treadle

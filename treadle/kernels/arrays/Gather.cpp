@@ -136,8 +136,8 @@ Expected<BoundKernel> bindIndexed(const BindContext &node) {
 
 /// Copies the rows of `inner` elements at `sources` to the rows of `out` from `first` on; those at
 /// negative offsets become zero. Returns the position of the first of these, or the number of rows.
-int64_t copyRows(Tensor &out, int64_t first, const Tensor &params, std::span<const int64_t> sources,
-                 int64_t inner) {
+int64_t copyRowsAt(Tensor &out, int64_t first, const Tensor &params,
+                   std::span<const int64_t> sources, int64_t inner) {
   int64_t bad = std::ssize(sources);
   visitMoved(params.dtype(), [&]<typename T>() {
     T *to = out.data<T>() + first * inner;
@@ -174,30 +174,23 @@ void gatherNd(OpContext &ctx) {
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, params.dtype(), dims));
   if (rows && !params.count())
     return ctx.fail(invalidArgument("indices select ", rows, " entries, but params is empty"));
-  IndexedOffsets offsets(indices, indices.rank() - 1, IndexedOffsets::Bounds::Reject);
-  DimVector strides = rowMajorStrides(params.dims());
-  for (int64_t d = 0; d < depth; ++d)
-    offsets.addCoordinate(strides[d], params.dims()[d] - 1);
+  IndexedOffsets offsets = IndexedOffsets::ofRows(indices, params.dims());
   bool ignores = ctx.state<BadIndices>() == BadIndices::Ignore;
   std::atomic<int64_t> bad = rows; // the first row out of range, if any
   ctx.parallelFor(rows, 2 + static_cast<double>(inner) / 4, [&](int64_t begin, int64_t end) {
     forEachOffsetBlock(begin, end, [&](int64_t first, int64_t count) {
       int64_t sources[offsetsPerBlock];
       offsets.compute(first, count, sources);
-      int64_t found = copyRows(*out, first, params, {sources, static_cast<size_t>(count)}, inner);
+      int64_t found = copyRowsAt(*out, first, params, {sources, static_cast<size_t>(count)}, inner);
       if (found < count && !ignores)
         for (int64_t seen = bad;
              first + found < seen && !bad.compare_exchange_weak(seen, first + found);)
           ;
     });
   });
-  if (bad < rows) {
-    DimVector row;
-    for (int64_t d = 0; d < depth; ++d)
-      row.push(indexAt(indices, bad * depth + d));
-    ctx.fail(invalidArgument("indices[", bad.load(), "] = ", dimsText(row),
+  if (bad < rows)
+    ctx.fail(invalidArgument("indices[", bad.load(), "] = ", dimsText(coordinatesAt(indices, bad)),
                              " does not index into params of shape ", dimsText(params.dims())));
-  }
 }
 
 Expected<BoundKernel> bindGatherNd(const BindContext &node) {

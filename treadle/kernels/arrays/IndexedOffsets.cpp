@@ -18,6 +18,23 @@ IndexedOffsets::IndexedOffsets(Tensor indices, int64_t vectorDim, Bounds bounds)
   numVectors = countBetween(dims, 0, split) * inner;
 }
 
+IndexedOffsets IndexedOffsets::ofRows(const Tensor &indices, Dims dims) {
+  int last = indices.rank() - 1;
+  IndexedOffsets offsets(indices, last, Bounds::Reject);
+  DimVector strides = rowMajorStrides(dims);
+  for (size_t d = 0; d < static_cast<size_t>(indices.dim(last)); ++d)
+    offsets.addCoordinate(strides[d], dims[d] - 1);
+  return offsets;
+}
+
+DimVector coordinatesAt(const Tensor &indices, int64_t row) {
+  int64_t depth = indices.dim(indices.rank() - 1);
+  DimVector coordinates;
+  for (int64_t d = 0; d < depth; ++d)
+    coordinates.push(indexAt(indices, row * depth + d));
+  return coordinates;
+}
+
 void IndexedOffsets::addCoordinate(int64_t stride, int64_t last) {
   coordinates.push_back({stride, last});
 }

@@ -17,6 +17,9 @@ public:
 
   /// `vectorDim` may be the rank of `indices`: each index is then a vector by itself.
   IndexedOffsets(Tensor indices, int64_t vectorDim, Bounds bounds);
+  /// The offsets of rows of a tensor of `dims`: the last dimension of `indices` holds coordinates
+  /// of its leading dimensions. Those out of range make the offset negative.
+  static IndexedOffsets ofRows(const Tensor &indices, Dims dims);
 
   /// Adds the next coordinate of the vectors, which ranges from 0 to `last`.
   void addCoordinate(int64_t stride, int64_t last);
@@ -47,6 +50,9 @@ private:
   std::vector<Coordinate> coordinates;
   std::vector<Position> positions;
 };
+
+/// Returns row `row` of a tensor of coordinates.
+DimVector coordinatesAt(const Tensor &indices, int64_t row);
 
 /// The number of offsets that gathers and scatters compute at a time.
 inline constexpr int64_t offsetsPerBlock = 512;

@@ -32,11 +32,7 @@ static Expected<void> checkShapes(const Tensor &whole, const Tensor &indices,
 }
 
 static Unexpected outOfRange(const Tensor &whole, const Tensor &indices, int64_t row) {
-  int64_t depth = indices.dim(indices.rank() - 1);
-  DimVector index;
-  for (int64_t d = 0; d < depth; ++d)
-    index.push(indexAt(indices, row * depth + d));
-  return Unexpected(invalidArgument("indices[", row, "] = ", dimsText(index),
+  return Unexpected(invalidArgument("indices[", row, "] = ", dimsText(coordinatesAt(indices, row)),
                                     " does not index into shape ", dimsText(whole.dims())));
 }
 
@@ -45,11 +41,7 @@ Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &upd
   TREADLE_TRY(checkShapes(whole, indices, updates));
   if (!updates.count())
     return {};
-  IndexedOffsets offsets(indices, indices.rank() - 1, IndexedOffsets::Bounds::Reject);
-  DimVector strides = rowMajorStrides(whole.dims());
-  int64_t depth = indices.dim(indices.rank() - 1);
-  for (int64_t d = 0; d < depth; ++d)
-    offsets.addCoordinate(strides[d], whole.dim(static_cast<int>(d)) - 1);
+  IndexedOffsets offsets = IndexedOffsets::ofRows(indices, whole.dims());
   int64_t rows = offsets.count(), width = updates.count() / rows;
   int64_t targets[offsetsPerBlock], sources[offsetsPerBlock];
   for (int64_t first = 0; first < rows; first += offsetsPerBlock) {
@@ -178,10 +170,7 @@ void sparseToDense(OpContext &ctx) {
   DType dtype = values.dtype();
   Tensor *out = TREADLE_OR_RETURN(ctx.allocateOutput(0, dtype, readIndices(ctx.input(1))));
   fillElements(dtype, out->raw(), fill.raw(), out->count());
-  IndexedOffsets offsets(indices, 1, IndexedOffsets::Bounds::Reject);
-  DimVector strides = rowMajorStrides(out->dims());
-  for (int d = 0; d < out->rank(); ++d)
-    offsets.addCoordinate(strides[static_cast<size_t>(d)], out->dim(d) - 1);
+  IndexedOffsets offsets = IndexedOffsets::ofRows(indices, out->dims());
   int64_t previous = -1, targets[offsetsPerBlock];
   for (int64_t row = 0; row < offsets.count(); ++row) {
     int64_t i = row % offsetsPerBlock;

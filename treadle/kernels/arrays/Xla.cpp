@@ -104,10 +104,6 @@ struct GatherNumbers {
   std::vector<int64_t> offset, collapsed, toOperand, indexVector, operandBatching, indicesBatching;
 };
 
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::ranges::find(list, value) != list.end();
-}
-
 /// Copies rows of `width` elements: to[targets[i]] = from[sources[i]] for i in [0, count).
 template <typename T>
 void moveRows(const T *from, const int64_t *sources, T *to, const int64_t *targets, int64_t count,
@@ -164,22 +160,18 @@ private:
     bool hasVectors = vectorDim < indices.rank();
     int64_t vectorSize = hasVectors ? indices.dim(static_cast<int>(vectorDim)) : 1;
     int64_t batchRank = indices.rank() - hasVectors;
-    auto isIn = [](const std::vector<int64_t> &list, int64_t end) {
-      return std::ranges::all_of(list, [&](int64_t d) { return d >= 0 && d < end; });
-    };
     auto left = rank - std::ssize(n.collapsed) - std::ssize(n.operandBatching);
     std::vector<int64_t> starts = n.toOperand;
     starts.insert(starts.end(), n.operandBatching.begin(), n.operandBatching.end());
-    std::ranges::sort(starts);
+    std::vector<int64_t> single = n.collapsed; // dimensions of the operand that slices lack
+    single.insert(single.end(), n.operandBatching.begin(), n.operandBatching.end());
     bool isRight = vectorDim >= 0 && vectorDim <= indices.rank() &&
-                   std::ranges::adjacent_find(starts) == starts.end() &&
                    !contains(n.indicesBatching, vectorDim) &&
-                   static_cast<int64_t>(sizes.size()) == rank && isIn(n.collapsed, rank) &&
-                   isIn(n.toOperand, rank) && isIn(n.operandBatching, rank) &&
-                   isIn(n.indicesBatching, indices.rank()) &&
+                   static_cast<int64_t>(sizes.size()) == rank && areDistinct(single, rank) &&
+                   areDistinct(starts, rank) && areDistinct(n.indicesBatching, indices.rank()) &&
                    n.operandBatching.size() == n.indicesBatching.size() &&
                    std::ssize(n.toOperand) == vectorSize && std::ssize(n.offset) == left &&
-                   isIn(n.offset, left + batchRank);
+                   areDistinct(n.offset, left + batchRank);
     for (int64_t d = 0; isRight && d < rank; ++d)
       isRight = sizes[d] >= 0 && sizes[d] <= x.dim(static_cast<int>(d)) &&
                 (sizes[d] <= 1 || !(contains(n.collapsed, d) || contains(n.operandBatching, d)));

@@ -115,10 +115,6 @@ struct ScatterState {
   RowsUpdateLoop update; // null: the function is called
 };
 
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::ranges::find(list, value) != list.end();
-}
-
 /// The places of one call at which the windows of the updates are read and written.
 class WindowPlaces {
 public:
@@ -187,12 +183,6 @@ private:
 
   static int64_t vectorDimOf(const ScatterNumbers &n) {
     return n.indexVector.empty() ? 0 : n.indexVector[0];
-  }
-
-  static bool areDistinct(std::vector<int64_t> dims, int64_t end) {
-    std::ranges::sort(dims);
-    return std::ranges::adjacent_find(dims) == dims.end() &&
-           (dims.empty() || (dims.front() >= 0 && dims.back() < end));
   }
 
   WindowPlaces(const ScatterNumbers &n, const Tensor &x, const Tensor &indices,
