@@ -9,7 +9,10 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/MDBuilder.h"
@@ -238,22 +241,62 @@ void forEachLoop(Module &module, FunctionAnalysisManager &analyses,
         visit(function, *loop);
 }
 
-constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *deferredMark = "treadle.held";
+constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *deferredMark = "treadle.held",
+                     *vectorWidth = "llvm.loop.vectorize.width";
 
-/// Prevents unrolling of parallel loops with a multiple of the vector width as trip count before
-/// they are vectorized; the SLP vectorizer would have to find the vectors again.
-void deferUnrolling(Module &module, FunctionAnalysisManager &analyses) {
-  constexpr unsigned lanes = 8;
+/// Returns the number of the widest elements that a loop accesses in a vector; 0 if vectors may not
+/// pay off: the loop has branches, calls functions, divides integers, or accesses elements that
+/// aren't neighbours.
+unsigned lanesOf(const Loop &loop, ScalarEvolution &evolution) {
+  constexpr unsigned vectorBits = 256;
+  const DataLayout &layout = loop.getHeader()->getDataLayout();
+  unsigned widest = vectorBits; // in bits; `vectorBits` if there are no accesses
+  bool hasAccess = false;
+  if (loop.getNumBlocks() != 1)
+    return 0;
+  for (Instruction &instruction : *loop.getHeader()) {
+    if ((isa<CallBase>(instruction) && !isa<IntrinsicInst>(instruction)) ||
+        instruction.isIntDivRem())
+      return 0;
+    Value *pointer = getLoadStorePointerOperand(&instruction);
+    if (!pointer)
+      continue;
+    const SCEV *address = evolution.getSCEV(pointer);
+    const TypeSize bits = layout.getTypeSizeInBits(getLoadStoreType(&instruction));
+    const auto *places = dyn_cast<SCEVAddRecExpr>(address);
+    const auto *step = places && places->getLoop() == &loop
+                           ? dyn_cast<SCEVConstant>(places->getStepRecurrence(evolution))
+                           : nullptr;
+    const bool isNext = step && step->getAPInt() == divideCeil(bits.getFixedValue(), 8);
+    if (!isNext && !evolution.isLoopInvariant(address, &loop))
+      return 0;
+    widest = std::max<unsigned>(hasAccess ? widest : 8, bits.getFixedValue());
+    hasAccess = true;
+  }
+  return vectorBits / widest;
+}
+
+/// Prepares loops to be vectorized before they are unrolled: the SLP vectorizer would have to find
+/// the vectors again. Sets the width where it leaves no remainder, since comparing widths takes
+/// most of the vectorizer's time.
+void prepareVectorization(Module &module, FunctionAnalysisManager &analyses) {
+  constexpr unsigned maxLanes = 8;
   forEachLoop(module, analyses, [&](Function &function, Loop &loop) {
-    if (!loop.isInnermost() || !loop.isAnnotatedParallel() ||
-        getBooleanLoopAttribute(&loop, noUnrolling))
+    if (!loop.isInnermost() || getBooleanLoopAttribute(&loop, noUnrolling))
       return;
     auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
-    unsigned count = evolution.getSmallConstantTripCount(&loop);
-    if (!count || count % lanes)
+    const unsigned count = evolution.getSmallConstantTripCount(&loop);
+    const unsigned lanes = lanesOf(loop, evolution);
+    if (lanes > 1 && count && count % lanes == 0)
+      addStringMetadataToLoop(&loop, vectorWidth, lanes);
+    if (!count || count % maxLanes)
       return;
     addStringMetadataToLoop(&loop, noUnrolling, 1);
     addStringMetadataToLoop(&loop, deferredMark, 1);
+    // A copy of the loop for each iteration of an outer one only takes time.
+    for (Loop *outer = loop.getParentLoop(); outer; outer = outer->getParentLoop())
+      if (!getBooleanLoopAttribute(outer, noUnrolling))
+        addStringMetadataToLoop(outer, noUnrolling, 1);
   });
 }
 
@@ -270,7 +313,15 @@ using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
 
+/// Ignores remarks: the vectorizer writes one for each loop of a given width that it can't change.
+struct SilentRemarks : DiagnosticHandler {
+  bool handleDiagnostics(const DiagnosticInfo &info) override {
+    return info.getSeverity() == DS_Remark;
+  }
+};
+
 void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
+  module.getContext().setDiagnosticHandler(std::make_unique<SilentRemarks>());
   size_t longest = longestBlock(module);
   bool isLarge =
       module.getInstructionCount() > maxFullPipelineInstructions || longest > maxFullPipelineBlock;
@@ -300,7 +351,7 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   if (isLarge)
     return run(quickPipeline);
   run(cleaning);
-  deferUnrolling(module, functionAnalyses);
+  prepareVectorization(module, functionAnalyses);
   run(vectorizing);
   allowUnrolling(module, functionAnalyses);
   run(formatv(finishing, longest > maxSlpBlock ? "" : "slp-vectorizer,").str());
