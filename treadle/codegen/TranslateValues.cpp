@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -137,6 +138,13 @@ static Value elementOf(OpBuilder &b, Location loc, Type type, const Tensor &tens
   return elementAt(b, loc, type, bytes);
 }
 
+/// Returns whether all elements have the same bits.
+static bool hasEqualElements(const Tensor &tensor) {
+  const char *bytes = static_cast<const char *>(tensor.raw());
+  const size_t size = dtypeSize(tensor.dtype());
+  return tensor.bytes() >= size && !std::memcmp(bytes, bytes + size, tensor.bytes() - size);
+}
+
 TracedValue Translator::constant(const Tensor &tensor, KnownValue known) {
   RankedTensorType type = tfg::typeOf(tensor, b.getContext());
   Type element = type.getElementType();
@@ -150,9 +158,30 @@ TracedValue Translator::constant(const Tensor &tensor, KnownValue known) {
       elements.push_back(elementOf(b, loc, element, tensor, i));
     return small(elements, type.getShape(), element, std::move(known));
   }
-  int32_t index = static_cast<int32_t>(tables.constants.size());
+  TracedValue made{rc::ConstantOp::create(b, loc, type, constantNumber(tensor)), std::move(known)};
+  if (isNative(element) && hasEqualElements(tensor))
+    made.uniform = elementOf(b, loc, element, tensor, 0);
+  return made;
+}
+
+/// Returns the number of a constant in the table; equal small constants share one.
+int32_t Translator::constantNumber(const Tensor &tensor) {
+  constexpr size_t maxHashedBytes = 64 << 10;
+  auto number = static_cast<int32_t>(tables.constants.size());
+  if (tensor.dtype() != DType::String && tensor.bytes() <= maxHashedBytes) {
+    auto bytes = [](const Tensor &tensor) {
+      return ArrayRef(static_cast<const uint8_t *>(tensor.raw()), tensor.bytes());
+    };
+    SmallVector<int32_t, 1> &known = constantNumbers[llvm::xxh3_64bits(bytes(tensor))];
+    for (int32_t other : known)
+      if (const Tensor &same = tables.constants[other]; same.dtype() == tensor.dtype() &&
+                                                        llvm::equal(same.dims(), tensor.dims()) &&
+                                                        bytes(same) == bytes(tensor))
+        return other;
+    known.push_back(number);
+  }
   tables.constants.push_back(tensor);
-  return {rc::ConstantOp::create(b, loc, type, index), std::move(known)};
+  return number;
 }
 
 /// Only ops that are replaced by the variable's value use the handle.

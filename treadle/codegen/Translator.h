@@ -16,6 +16,7 @@
 #include "llvm/Support/SaveAndRestore.h"
 
 #include <optional>
+#include <unordered_map>
 
 namespace treadle::codegen {
 
@@ -230,6 +231,7 @@ public:
   llvm::SetVector<size_t> kernelCells, wantedCells;
 
 private:
+  int32_t constantNumber(const Tensor &tensor);
   llvm::DenseSet<mlir::Operation *> neededNodes(mlir::Block &body);
   /// Adds a kernel call with side effects, or one that observes these.
   mlir::Operation *addKernel(llvm::StringRef op, llvm::ArrayRef<mlir::Value> inputs,
@@ -266,6 +268,8 @@ private:
   /// Returns the location of a node's code, for counting.
   mlir::Location originOf(tfg::Node node);
 
+  /// Numbers of small constants, by the hash of their elements.
+  std::unordered_map<uint64_t, llvm::SmallVector<int32_t, 1>> constantNumbers;
   const graphdef::TypeTable types;
   int64_t unrolled = 0; // operations emitted for unrolled tensors
   int depth = 0;
