@@ -75,8 +75,11 @@ static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   }
   Term isNegative = pattern.whole(0) > given.bitsAs(bits);
   result = isNegative.choose(-result, result);
-  if (!APFloat::getZero(format, /*Negative=*/true).isNegative())
-    result = result + 0.0; // the type has no -0
+  if (!APFloat::getZero(format, /*Negative=*/true).isNegative()) {
+    // The type has no -0. Its only NaN has the sign bit, which a comparison by totalOrder sees.
+    Term nan = result.number(-std::numeric_limits<double>::quiet_NaN());
+    result = (result != result).choose(nan, result + 0.0);
+  }
   if (!APFloat::semanticsHasNaN(format))
     result = (given != given).choose(result.number(-0.0), result);
   return result.as(body.builder.getF32Type());
