@@ -145,43 +145,47 @@ SmallVector<Value> tokensBefore(Node node) {
   return tokens.takeVector();
 }
 
-// Replaces a token of the return op; the replacement gets its name. Each token is listed once,
+// Replaces tokens of the return op; the replacements get their names. Each token is listed once,
 // because TensorFlow rejects a node that is two control outputs.
-static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
-  SmallVector<Value> tokens;
+static void replaceReturned(ReturnOp op, const llvm::SmallSetVector<Value, 8> &replaced,
+                            ValueRange replacements) {
+  llvm::SmallSetVector<Value, 8> tokens;
   SmallVector<Attribute> names;
   auto add = [&](Value value, Attribute name) {
-    if (llvm::is_contained(tokens, value))
-      return;
-    tokens.push_back(value);
-    names.push_back(name);
+    if (tokens.insert(value))
+      names.push_back(name);
   };
   for (auto [value, name] : llvm::zip(op.getControl(), op.getControlRetAttrs())) {
-    bool isReplaced = value == token;
+    bool isReplaced = replaced.contains(value);
     for (Value replacement : isReplaced ? replacements.take_front(1) : ValueRange(value))
       add(replacement, name);
     for (Value replacement : isReplaced ? replacements.drop_front(1) : ValueRange())
       add(replacement, DictionaryAttr::get(op.getContext()));
   }
   unsigned first = op.getData().size();
-  op->setOperands(first, op->getNumOperands() - first, tokens);
+  op->setOperands(first, op->getNumOperands() - first, tokens.getArrayRef());
   op.setControlRetAttrsAttr(ArrayAttr::get(op.getContext(), names));
 }
 
-void replaceControl(Value token, ValueRange replacements, function_ref<bool(Operation *)> isUser) {
-  SoftEdges::follow(definingNode(token), replacements);
-  llvm::SmallSetVector<Operation *, 8> users(token.user_begin(), token.user_end());
+void replaceControl(ArrayRef<Value> tokens, ValueRange replacements,
+                    function_ref<bool(Operation *)> isUser) {
+  llvm::SmallSetVector<Value, 8> replaced(tokens.begin(), tokens.end());
+  llvm::SmallSetVector<Operation *, 8> users;
+  for (Value token : replaced) {
+    SoftEdges::follow(definingNode(token), replacements);
+    users.insert(token.user_begin(), token.user_end());
+  }
   for (Operation *user : users) {
     if (isUser && !isUser(user))
       continue;
     if (auto op = dyn_cast<ReturnOp>(user)) {
-      replaceReturned(op, token, replacements);
+      replaceReturned(op, replaced, replacements);
       continue;
     }
     Node node(user);
     llvm::SmallSetVector<Value, 8> kept;
     for (Value control : node.control()) {
-      if (control != token)
+      if (!replaced.contains(control))
         kept.insert(control);
       else
         kept.insert(replacements.begin(), replacements.end());

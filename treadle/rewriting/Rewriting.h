@@ -75,9 +75,9 @@ void addControl(Node node, mlir::Value token);
 /// the tokens of its data inputs' nodes, without duplicates.
 llvm::SmallVector<mlir::Value> tokensBefore(Node node);
 
-/// Replaces uses of `token` with `replacements`, without duplicates. A token that a function
+/// Replaces uses of `tokens` with `replacements`, without duplicates. A token that a function
 /// returns needs at least one replacement. `isUser` restricts the users.
-void replaceControl(mlir::Value token, mlir::ValueRange replacements,
+void replaceControl(llvm::ArrayRef<mlir::Value> tokens, mlir::ValueRange replacements,
                     llvm::function_ref<bool(mlir::Operation *)> isUser = nullptr);
 
 /// Erases a node whose data results are unused. Its control users get its control inputs and the

@@ -4,12 +4,16 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
+#include <memory>
+
 using namespace mlir;
 
 namespace treadle::tfg {
 
 FunctionLookup lookupIn(ModuleOp module) {
-  return [functions = functionsOf(module)](StringRef name) { return functions.lookup(name); };
+  return [functions = std::make_shared<FunctionMap>(functionsOf(module))](StringRef name) {
+    return functions->lookup(name);
+  };
 }
 
 BlockingNodes::BlockingNodes(ModuleOp module, Kind kind) : BlockingNodes(lookupIn(module), kind) {}
