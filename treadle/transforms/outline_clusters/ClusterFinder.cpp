@@ -131,7 +131,8 @@ private:
 
 bool isProfitable(ArrayRef<Node> nodes) {
   return llvm::count_if(nodes, [](Node node) {
-           return nativeForm(node) == NativeForm::Computes;
+           NativeForm form = nativeForm(node);
+           return form == NativeForm::Computes || (form == NativeForm::None && isSmallWork(node));
          }) >= minCompiledNodes;
 }
 
@@ -166,9 +167,15 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
     return {};
   BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
       exchanging(functionOf, BlockingNodes::ForOthers);
+  // Checks must stay before the nodes that they guard.
+  auto isCheck = [](Node node) { return opFacts(node.opType()).checks; };
+  auto isSmall = [&](Node node) {
+    return (isSmallWork(node) || isCheck(node)) && compilable.obstacle(node).empty() &&
+           (!compilable.hasEffects(node) || isCheck(node)) && !compilable.readsVariables(node);
+  };
   auto isCandidate = [&](Node node) {
-    return nativeForm(node) != NativeForm::None && !names.kept.contains(node.name()) &&
-           !isInEpilogue(node);
+    return !names.kept.contains(node.name()) &&
+           (isSmall(node) || (nativeForm(node) != NativeForm::None && !isInEpilogue(node)));
   };
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))
@@ -177,7 +184,7 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
       ArrayRef<Node> part = left.take_front(maxCompiledNodes);
       left = left.drop_front(part.size());
       if (isProfitable(part) && !resultsOf(part, names.fetched).empty())
-        found.push_back({SmallVector<Node>(part)});
+        found.push_back({SmallVector<Node>(part), llvm::any_of(part, isCheck)});
     }
   return found;
 }

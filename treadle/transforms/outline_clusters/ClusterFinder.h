@@ -34,8 +34,8 @@ public:
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
   /// Returns clusters of loops and the nodes around them.
   std::vector<Cluster> loops(mlir::Block &body, const RequestedNames &names);
-  /// Returns clusters without loops, of nodes that compute many elementwise operations in a row;
-  /// none if the body has more than `maxGraphNodes` nodes.
+  /// Returns clusters without loops, of nodes that compute many elementwise operations in a row or
+  /// are small; none if the body has more than `maxGraphNodes` nodes.
   std::vector<Cluster> straight(mlir::Block &body, const RequestedNames &names);
 
 private:

@@ -75,6 +75,25 @@ NativeForm nativeForm(Node node) {
   return op->facts().native;
 }
 
+bool isSmallWork(Node node) {
+  constexpr int64_t maxLinear = 64 << 10, maxOther = 4 << 10; // elements
+  const OpDef *op = lookupOp(node.opType());
+  if (!op || node->getNumRegions())
+    return false;
+  const bool isLinear = op->facts().movesElements || !op->reduction().empty();
+  const int64_t most = isLinear ? maxLinear : maxOther;
+  auto isSmall = [&](Type type) {
+    auto tensor = dyn_cast<TensorType>(type);
+    if (!tensor)
+      return true; // a token
+    Type element = tensor.getElementType();
+    return (element.isIntOrFloat() || isa<ComplexType>(element)) && tensor.hasStaticShape() &&
+           tensor.getNumElements() <= most;
+  };
+  return llvm::all_of(node->getOperandTypes(), isSmall) &&
+         llvm::all_of(node->getResultTypes(), isSmall);
+}
+
 bool isInEpilogue(Node node) {
   auto isStep = [](Node node) { return fusionRole(node.opType()) > FusionRole::Contraction; };
   // A chain ends at an activation. Longer chains are left to kernels entirely.
@@ -89,7 +108,7 @@ bool isInEpilogue(Node node) {
           fusionRole(from.opType()) != FusionRole::None)
         before = from;
       if (before && fusionRole(before.opType()) == FusionRole::Contraction)
-        return true;
+        return !isSmallWork(before);
     }
     if (!before)
       return false;

@@ -90,9 +90,11 @@ private:
     for (Node node : nodes)
       if (asked.fetched.contains(node.name()))
         forwardFetched(node, call, outputs);
+    SmallVector<Value> tokens;
     for (Node node : nodes)
       if (Value token = node.controlResult(); !token.use_empty())
-        replaceControl(token, call.controlResult(), isOutside);
+        tokens.push_back(token);
+    replaceControl(tokens, call.controlResult(), isOutside);
   }
 
   /// Creates a node that forwards the call's results under the name of a fetched node.

@@ -48,7 +48,8 @@ void SubgraphClusters::outlineStraight(PrunedSubgraph &part, bool onlyInner) {
     outline(part, *body, finder.straight(*body, {}));
   int64_t computing = 0;
   auto computesEnough = [&](Node node) {
-    return nativeForm(node) == NativeForm::Computes && ++computing == minCompiledNodes;
+    return (nativeForm(node) != NativeForm::None || isSmallWork(node)) &&
+           ++computing == minCompiledNodes;
   };
   if (!onlyInner && part.size() <= maxGraphNodes && part.hasNode(computesEnough))
     outline(part, part.copyNodes(), finder.straight(part.copyNodes(), {}));
