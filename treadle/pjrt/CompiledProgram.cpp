@@ -60,12 +60,6 @@ std::string describe(const ImportedProgram &program) {
 
 // --- compiling ---------------------------------------------------------------------------------
 
-/// Programs with loops are compiled before their first run, which may be long; others in the
-/// background.
-Tier tierFor(const ImportedProgram &program, const PJRT_Client &client) {
-  return client.options.tier.value_or(program.hasLoop ? Tier::Jit : Tier::Auto);
-}
-
 /// Creates a session per participating device if the program exchanges values, otherwise a single
 /// one.
 Expected<CompiledProgram::Sessions> makeSessions(const ImportedProgram &program, Tier tier,
@@ -132,7 +126,7 @@ Expected<std::shared_ptr<CompiledProgram>> compile(PJRT_Client &client, std::str
                                       assignment.partitions));
   compiled->assignment = assignment;
   compiled->makeSessions = [program = &compiled->program, pool = client.pool,
-                            tier = tierFor(compiled->program, client)] {
+                            tier = client.options.tier.value_or(Tier::Jit)] {
     return pjrt::makeSessions(*program, tier, pool);
   };
   TREADLE_TRY(compiled->sessions());

@@ -34,7 +34,6 @@ private:
 Expected<void> InterfaceReader::readBody(mlir::ModuleOp module) {
   bool isFed = false;
   module.walk([&](mlir::Operation *op) {
-    program.hasLoop |= op->getName().getStringRef() == "stablehlo.while";
     program.hasExchanges |= dependsOnDevice(op);
     isFed |= llvm::is_contained({"infeed", "outfeed"}, op->getName().stripDialect());
     if (auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name"))

@@ -25,7 +25,7 @@ struct ImportedProgram {
   std::vector<ProgramValue> arguments, results;
   /// The fetches: the results, or a target if there are none.
   std::vector<std::string> fetches;
-  bool hasLoop = false, callsBack = false;
+  bool callsBack = false;
   int64_t devices = 1;
   bool hasExchanges = false; // among its devices
 };
