@@ -341,10 +341,10 @@ EXPECTED = {
 }
 
 
-def run(program, platforms="treadle"):
+def run(program, platforms="treadle", **variables):
     if subprocess.run([JAX, "-c", "import jax"], capture_output=True).returncode:
         pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
-    environment = {**os.environ, "JAX_PLATFORMS": platforms, "TREADLE_NUM_DEVICES": "4"}
+    environment = {**os.environ, "JAX_PLATFORMS": platforms, "TREADLE_NUM_DEVICES": "4"} | variables
     return subprocess.run(
         [JAX, "-c", program], capture_output=True, text=True, timeout=300, env=environment
     )
@@ -381,6 +381,35 @@ def test_a_program_gives_what_it_should(values, name):
 def test_nothing_happens_unless_it_is_asked_for():
     done = run("import jax; print(jax.devices()); print(jax.devices('treadle'))", "cpu")
     assert done.stdout.startswith("[CpuDevice") and "Unknown backend" in done.stderr
+
+
+AS_CPU = """
+import jax, jax.numpy as jnp, numpy as np
+
+
+def of(x):
+    return np.asarray(jnp.sin(x))  # runs on the device that waits for it
+
+
+x = jnp.arange(3.0)
+shape = jax.ShapeDtypeStruct((3,), jnp.float32)
+called = jax.jit(lambda x: jax.pure_callback(of, shape, x) + 1)(x)
+device = jax.devices("cpu")[0]
+print(jax.default_backend(), device.platform, device.device_kind)
+print(bool(jnp.allclose(called, jnp.sin(x) + 1)), np.from_dlpack(x))
+print(jnp.linalg.cholesky(jnp.eye(1)))
+"""
+
+
+@pytest.mark.parametrize("platforms", ["treadle", "cpu", ""])
+def test_packages_may_see_a_cpu(platforms):
+    done = run(AS_CPU, platforms, TREADLE_PLATFORM="cpu")
+    assert done.stdout == "cpu cpu treadle\nTrue [0. 1. 2.]\n[[1.]]\n", done.stderr
+
+
+def test_unknown_platforms_are_named():
+    done = run("import jax; jax.devices()", TREADLE_PLATFORM="gpu")
+    assert done.returncode and "TREADLE_PLATFORM is 'gpu', expected treadle or cpu" in done.stderr
 
 
 def test_wrong_options_are_named():

@@ -89,6 +89,16 @@ Expected<Tier> tierOf(const PJRT_NamedValue &option) {
   return parseTier({option.string_value, option.value_size});
 }
 
+Expected<std::string> platformOf(const PJRT_NamedValue &option) {
+  if (option.type != PJRT_NamedValue_kString)
+    return Unexpected(invalidArgument("the option 'platform' isn't a string"));
+  std::string name(option.string_value, option.value_size);
+  if (name != "treadle" && name != "cpu")
+    return Unexpected(
+        invalidArgument("the option 'platform' is '", name, "', expected treadle or cpu"));
+  return name;
+}
+
 Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option) {
   constexpr int maxDevices = 1024, maxThreads = 1024;
   std::string_view name(option.name, option.name_size);
@@ -98,9 +108,11 @@ Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option
     options.threads = TREADLE_TRY(number(option, name, 0, maxThreads));
   else if (name == "tier")
     options.tier = TREADLE_TRY(tierOf(option));
+  else if (name == "platform")
+    options.platform = TREADLE_TRY(platformOf(option));
   else
-    return Unexpected(
-        invalidArgument("unknown option '", name, "'; expected num_devices, threads or tier"));
+    return Unexpected(invalidArgument("unknown option '", name,
+                                      "'; expected num_devices, threads, tier or platform"));
   return {};
 }
 
@@ -115,7 +127,7 @@ Expected<void> create(PJRT_Client_Create_Args &args) {
 void destroy(PJRT_Client_Destroy_Args &args) { delete args.client; }
 
 void clientPlatform(PJRT_Client_PlatformName_Args &args) {
-  returnText(platformName, args.platform_name, args.platform_name_size);
+  returnText(args.client->options.platform, args.platform_name, args.platform_name_size);
 }
 
 void clientVersion(PJRT_Client_PlatformVersion_Args &args) {
@@ -174,8 +186,8 @@ void deviceAttributes(PJRT_DeviceDescription_Attributes_Args &args) {
   args.attributes = nullptr;
 }
 
-void deviceKind(PJRT_DeviceDescription_Kind_Args &args) {
-  returnText(platformName, args.device_kind, args.device_kind_size);
+void kindOfDevice(PJRT_DeviceDescription_Kind_Args &args) {
+  returnText(deviceKind, args.device_kind, args.device_kind_size);
 }
 
 void deviceDebugText(PJRT_DeviceDescription_DebugString_Args &args) {
@@ -229,7 +241,7 @@ void clientTopology(PJRT_Client_TopologyDescription_Args &args) {
 }
 
 void topologyPlatform(PJRT_TopologyDescription_PlatformName_Args &args) {
-  returnText(platformName, args.platform_name, args.platform_name_size);
+  returnText(args.topology->client->options.platform, args.platform_name, args.platform_name_size);
 }
 
 void topologyVersion(PJRT_TopologyDescription_PlatformVersion_Args &args) {
@@ -264,7 +276,7 @@ void addClientFunctions(PJRT_Api &api) {
   TREADLE_PJRT_SET(api, PJRT_DeviceDescription_Id, deviceId);
   TREADLE_PJRT_SET(api, PJRT_DeviceDescription_ProcessIndex, deviceProcess);
   TREADLE_PJRT_SET(api, PJRT_DeviceDescription_Attributes, deviceAttributes);
-  TREADLE_PJRT_SET(api, PJRT_DeviceDescription_Kind, deviceKind);
+  TREADLE_PJRT_SET(api, PJRT_DeviceDescription_Kind, kindOfDevice);
   TREADLE_PJRT_SET(api, PJRT_DeviceDescription_DebugString, deviceDebugText);
   TREADLE_PJRT_SET(api, PJRT_DeviceDescription_ToString, deviceText);
   TREADLE_PJRT_SET(api, PJRT_Device_IsAddressable, isOwn);

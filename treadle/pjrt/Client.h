@@ -52,6 +52,8 @@ struct PJRT_Client {
     int devices = 1;
     int threads = 0; // shared by the devices; 0: one per core
     std::optional<treadle::Tier> tier;
+    /// The platform's name. JAX packages choose algorithms by it.
+    std::string platform = "treadle";
   };
   explicit PJRT_Client(const Options &options);
 
@@ -81,7 +83,8 @@ private:
 
 namespace treadle::pjrt {
 
-inline constexpr std::string_view platformName = "treadle";
+/// The kind of all devices.
+inline constexpr std::string_view deviceKind = "treadle";
 /// Returns the name and version, such as `Treadle 0.1.0`.
 const std::string &platformVersion();
 

@@ -1,14 +1,15 @@
 """Treadle as a device of JAX: `JAX_PLATFORMS=treadle python program.py`.
 
 JAX finds this module by the entry point `jax_plugins` and calls `initialize`. Nothing happens
-unless `jax_platforms` names treadle.
+unless `jax_platforms` names treadle, or TREADLE_PLATFORM is cpu.
 
 Options are environment variables:
 
-- TREADLE_NUM_DEVICES: how many devices there are; 1 if it isn't said
-- TREADLE_THREADS: how many threads they have together; one for each core if it isn't said
-- TREADLE_TIER: interpret, auto or jit (docs/tiers.md); if it isn't said, jit for programs with
-  loops and auto for others
+- TREADLE_NUM_DEVICES: number of devices; default: 1
+- TREADLE_THREADS: number of threads, shared by the devices; default: one for each core
+- TREADLE_TIER: interpret, auto or jit (docs/tiers.md); default: jit
+- TREADLE_PLATFORM: name of the platform, treadle or cpu; default: treadle. As `cpu`, Treadle takes
+  the place of XLA's CPU backend, for packages that know the platforms by name.
 """
 
 import collections.abc
@@ -19,7 +20,7 @@ import os
 import threading
 from pathlib import Path
 
-_PLATFORM = "treadle"
+_PLATFORM = os.environ.get("TREADLE_PLATFORM") or "treadle"
 _TARGET = "treadle_callback"
 
 
@@ -358,7 +359,7 @@ def _register_rules(library):
 
 
 def _options():
-    options = {}
+    options = {"platform": _PLATFORM}
     for option, convert in (("num_devices", int), ("threads", int), ("tier", str)):
         variable = f"TREADLE_{option.upper()}"
         if text := os.environ.get(variable):
@@ -374,11 +375,16 @@ def initialize():
     import jax
     from jax._src import xla_bridge
 
+    if _PLATFORM not in ("treadle", "cpu"):
+        raise ValueError(f"TREADLE_PLATFORM is '{_PLATFORM}', expected treadle or cpu")
     platforms = (jax.config.jax_platforms or "").split(",")
-    if _PLATFORM not in platforms:
+    if "treadle" not in platforms and (_PLATFORM != "cpu" or platforms not in (["cpu"], [""])):
         return
-    if "cpu" not in platforms:  # the platform of arrays that JAX passes to callbacks
-        jax.config.update("jax_platforms", ",".join([*platforms, "cpu"]))
+    if _PLATFORM == "cpu":
+        platforms = ["cpu" if name in ("treadle", "") else name for name in platforms]
+    else:
+        platforms.append("cpu")  # the platform of arrays that JAX passes to callbacks
+    jax.config.update("jax_platforms", ",".join(dict.fromkeys(platforms)))
     path = Path(__file__).with_name("libtreadle_pjrt.so")
     xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # logged at each start otherwise
     xla_bridge.register_plugin(_PLATFORM, library_path=str(path), options=_options)
