@@ -70,7 +70,8 @@ Expected<CompiledProgram::Sessions> makeSessions(const ImportedProgram &program,
   std::vector<std::string> feeds;
   feeds.reserve(program.arguments.size());
   for (const ProgramValue &argument : program.arguments)
-    feeds.push_back(argument.name);
+    if (!argument.isToken)
+      feeds.push_back(argument.name);
   std::vector<std::unique_ptr<Transport>> world;
   if (program.hasExchanges && program.devices > 1)
     world = simulatedWorld(static_cast<int>(program.devices));

@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <algorithm>
+
 namespace treadle::pjrt {
 
 namespace {
@@ -109,11 +111,14 @@ Expected<void> InterfaceReader::complete(ProgramValue &value, const Graph::Value
 }
 
 Expected<void> InterfaceReader::complete(const Graph::Signature &main) {
-  if (main.inputs.size() != program.arguments.size() ||
-      main.outputs.size() < program.results.size())
+  const auto numFed =
+      static_cast<size_t>(std::ranges::count(program.arguments, false, &ProgramValue::isToken));
+  if (main.inputs.size() != numFed || main.outputs.size() < program.results.size())
     return Unexpected(invalidArgument("the program has no function @main"));
-  for (size_t i = 0; i < main.inputs.size(); ++i)
-    TREADLE_TRY(complete(program.arguments[i], main.inputs[i].second));
+  auto input = main.inputs.begin();
+  for (ProgramValue &argument : program.arguments)
+    if (!argument.isToken)
+      TREADLE_TRY(complete(argument, (input++)->second));
   for (size_t i = 0; i < main.outputs.size(); ++i) {
     program.fetches.push_back(main.outputs[i].second.name);
     if (i < program.results.size())

@@ -48,10 +48,8 @@ Expected<std::vector<Tensor>> Launch::compute() {
   Session::Feeds feeds;
   feeds.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (program.arguments[i].isToken) {
-      feeds.emplace_back(program.arguments[i].name, Tensor::scalar(DType::Bool, true));
+    if (program.arguments[i].isToken)
       continue;
-    }
     bool isLast = donated[i] && arguments[i].use_count() == 1;
     feeds.emplace_back(program.arguments[i].name,
                        isLast ? arguments[i]->take() : arguments[i]->value());

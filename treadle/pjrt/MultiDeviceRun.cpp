@@ -55,7 +55,8 @@ Expected<std::vector<Tensor>> MultiDeviceRun::compute(size_t place) {
   Session::Feeds feeds;
   const ImportedProgram &program = compiled->program;
   for (size_t i = 0; i < program.arguments.size(); ++i)
-    feeds.emplace_back(program.arguments[i].name, (*wholeArrays)[i]);
+    if (!program.arguments[i].isToken)
+      feeds.emplace_back(program.arguments[i].name, (*wholeArrays)[i]);
   return runTaking((*sessions)[place], program.fetches, std::move(feeds));
 }
 
