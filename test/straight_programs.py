@@ -109,6 +109,7 @@ class Straight:
         self.given, self.feeds = [], {}
         self.fetches, self.tainted = [], set()
         self.steps, self.carried = 1, {}
+        self.is_strange = False  # whether its numbers are beyond the usual, denormal ones included
 
     def take(self, value, data):
         shape = "" if value.is_scalar else "*"

@@ -231,6 +231,26 @@ def test_a_growing_loop_under_several_shapes(growing, tmp_path):
         assert got[0].shape == (rows + n, 3)
 
 
+HALF = """
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %y = chlo.broadcast_multiply %x, %half : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}"""
+
+
+@pytest.mark.parametrize("static", [[], ["--static"]])
+def test_denormal_numbers_are_zero_unless_kept(static, tmp_path):
+    if static and not ARCHIVE.exists():
+        pytest.skip(f"{ARCHIVE} isn't built")
+    model = tmp_path / "half.mlir"
+    model.write_text(HALF)
+    x = np.full(5, np.finfo(np.float32).tiny)
+    for options, expected in ((static, x * 0), ([*static, "--denormals", "keep"], x / 2)):
+        call = Compiled(tmp_path, model, options=options)
+        np.testing.assert_array_equal(call(x)[0], expected)
+
+
 def test_many_threads_call_it(growing, tmp_path):
     call = Compiled(tmp_path, growing, options=["--fetch", "loop:2"])
     x = np.ones((2, 3), np.float32)

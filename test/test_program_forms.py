@@ -300,6 +300,19 @@ def test_distance_of_floats_is_counted_in_floats(run):
         run(text, a, np.array([2 * step, np.nan], np.float32))
 
 
+def test_denormal_numbers_differ_from_zero(run):
+    text = """
+    func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {
+      check.expect_eq %a, %b : tensor<2xf32>
+      return %a : tensor<2xf32>
+    }"""
+    a = np.array([1e-40, np.nan], np.float32)
+    run(text, a, a)
+    run(text, np.float32([0, 1]), np.float32([-0.0, 1]))
+    with pytest.raises(treadle.InvalidArgumentError, match="expect_eq does not hold"):
+        run(text, a, np.array([0, np.nan], np.float32))
+
+
 def test_call_that_checks_whether_two_are_equal(run):
     text = """
     func.func @main(%a: tensor<2xi32>, %b: tensor<2xi32>) -> tensor<i1> {

@@ -72,10 +72,11 @@ def outcome(session, fetches, feeds):
         return error
 
 
-def sessions(text):
+def sessions(text, denormals="flush"):
     graph = treadle.Graph.from_bytes(text.encode())
     return (
-        treadle.Session(graph, tier=t, threads=1, statistics=True) for t in ("interpret", "jit")
+        treadle.Session(graph, tier=t, threads=1, statistics=True, denormals=denormals)
+        for t in ("interpret", "jit")
     )
 
 
@@ -223,7 +224,8 @@ def test_an_op_on_constants(op, type):
 
 
 def check(program, text, fetches):
-    interpreted, compiled = sessions(text)
+    # Some ops copy a denormal number in one tier and make it zero in the other.
+    interpreted, compiled = sessions(text, "keep" if program.is_strange else "flush")
     expected, found = (outcome(s, fetches, program.feeds) for s in (interpreted, compiled))
     if isinstance(found, treadle.Error) and isinstance(expected, treadle.Error):
         # If several nodes fail, either may be the first.

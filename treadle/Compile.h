@@ -20,6 +20,7 @@ struct ObjectOptions {
   std::vector<std::string> feeds, fetches;
   /// As in SessionOptions.
   bool fastMath = false;
+  Denormals denormals = Denormals::Flush;
   /// The minimum processor of the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; empty: this
   /// processor.
   std::string target = {};

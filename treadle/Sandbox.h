@@ -4,6 +4,7 @@
 
 #include "treadle/Graph.h"
 #include "treadle/Permissions.h"
+#include "treadle/runtime/Denormals.h"
 #include "treadle/runtime/Modes.h"
 
 namespace treadle {
@@ -25,6 +26,7 @@ struct SandboxOptions {
   std::vector<int> cores = {};
   Tier tier = Tier::Auto;
   bool fastMath = false;
+  Denormals denormals = Denormals::Flush;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
   /// Passes to run on the graph first, and the fetches, targets and feeds of later runs, which the
   /// passes preserve.

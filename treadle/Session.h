@@ -5,6 +5,7 @@
 #include "treadle/Graph.h"
 #include "treadle/Permissions.h"
 #include "treadle/Profile.h"
+#include "treadle/runtime/Denormals.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Modes.h"
 #include "treadle/runtime/OpTraits.h"
@@ -31,6 +32,10 @@ struct SessionOptions {
   /// reciprocal instead of division; less accurate f32 functions (docs/tiers.md lists the error
   /// bounds). Infinities and NaN are preserved. Interpreted parts are not affected.
   bool fastMath = false;
+  /// Flush: arithmetic takes denormal numbers for zero, and zero is its result instead of one, in
+  /// interpreted and compiled parts; such numbers make loops up to 60 times slower. Keep: they are
+  /// computed as IEEE 754 has them. The caller's thread has its own mode again after a run.
+  Denormals denormals = Denormals::Flush;
   /// The loops whose iterations overlap, as far as the order of side effects and the loop's
   /// parallel_iterations allow. Off: none. Auto: loops with ops that wait (queues, Python, ops with
   /// the trait `waits`) if overlap saves time. On: all that may. v1 loops overlap as far as their

@@ -255,6 +255,11 @@ typedef enum treadle_tier {
   TREADLE_TIER_JIT = 2        /* runs wait for compilation */
 } treadle_tier;
 
+typedef enum treadle_denormals {
+  TREADLE_DENORMALS_FLUSH = 0, /* zero for arithmetic */
+  TREADLE_DENORMALS_KEEP = 1   /* as IEEE 754 has them */
+} treadle_denormals;
+
 typedef enum treadle_loop_overlap {
   TREADLE_LOOP_OVERLAP_AUTO = 0, /* loops with ops that wait */
   TREADLE_LOOP_OVERLAP_OFF = 1,
@@ -286,7 +291,8 @@ typedef struct treadle_options {
   const char *const *allow_write;
   size_t num_allow_write;
   int32_t allow_clock;
-  int64_t memory; /* memory limit for tensors in bytes; 0: none */
+  int64_t memory;    /* memory limit for tensors in bytes; 0: none */
+  int32_t denormals; /* treadle_denormals */
 } treadle_options;
 
 #define TREADLE_OPTIONS                                                                            \
@@ -308,7 +314,8 @@ typedef struct treadle_options {
    NULL,                                                                                           \
    0,                                                                                              \
    0,                                                                                              \
-   0}
+   0,                                                                                              \
+   TREADLE_DENORMALS_FLUSH}
 
 /* A graph in use: its variables, queues and tables. */
 typedef struct treadle_session treadle_session;

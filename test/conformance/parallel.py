@@ -118,5 +118,5 @@ class ParallelProgram:
         feeds = {f"{name}:0": value for name, value in feeds.items()}
         targets = [name for name in names["control_outputs"] if name]
         results = [name for name in names["outputs"] if name and not name.startswith("outfeed")]
-        session = treadle.Session(graph, communicator=communicator)
+        session = treadle.Session(graph, denormals="keep", communicator=communicator)
         return session.run(results, feeds, targets)

@@ -137,7 +137,8 @@ def outcome(path, how, xla):
         elif how == "try":
             return tried_with_arguments(path, xla), None
         else:
-            treadle.load(path).signatures["main"]()
+            # The programs state results as IEEE 754 has them.
+            treadle.load(path, denormals="keep").signatures["main"]()
     except treadle.Error as error:
         message = re.sub(r"\S*\.mlir: ", "", str(error))
         return f"{type(error).__name__}: {message}".split("\n")[0], None

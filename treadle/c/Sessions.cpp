@@ -31,6 +31,7 @@ static Expected<std::vector<std::string>> pathsOf(const char *option, const char
 Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_ops &ops) {
   constexpr std::array tiers = {Tier::Auto, Tier::Interpret, Tier::Jit};
   constexpr std::array overlaps = {LoopOverlap::Auto, LoopOverlap::Off, LoopOverlap::On};
+  constexpr std::array denormals = {Denormals::Flush, Denormals::Keep};
   treadle_options given = TREADLE_OPTIONS;
   if (options)
     std::memcpy(&given, options, std::min(options->size, sizeof given));
@@ -39,6 +40,7 @@ Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_
   made.tier = TREADLE_TRY(chosen("tier", given.tier, tiers));
   made.loopOverlap = TREADLE_TRY(chosen("loop_overlap", given.loop_overlap, overlaps));
   made.fastMath = given.fast_math != 0;
+  made.denormals = TREADLE_TRY(chosen("denormals", given.denormals, denormals));
   made.statistics = given.statistics != 0;
   made.trace = given.trace != 0;
   made.timeout = given.timeout;

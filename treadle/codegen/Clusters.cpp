@@ -4,6 +4,7 @@
 #include "treadle/codegen/FunctionalForm.h"
 #include "treadle/codegen/VariableSnapshot.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/DenormalScope.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Trace.h"
@@ -116,6 +117,8 @@ Expected<TensorProgram> Compilation::translate(const Variant &variant,
 
 void make(Variant &variant, Compilation &compilation, CompileBudget &budget, bool fastMath,
           LinkOptions options) {
+  // Compilers compute as IEEE 754 has it, whichever thread they run on.
+  DenormalScope denormals(Denormals::Keep);
   TranslationOptions translation;
   translation.fastMath = fastMath;
   translation.metered = options.metered.get();

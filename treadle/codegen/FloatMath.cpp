@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -144,7 +145,7 @@ Value tanh(Emitter &e, Value x) {
   Value rest = e.fma(e.mul(p, r), r, r); // exp(r) - 1
   Value power = e.asFloat(e.addBits(e.atExponent(n.shifted), e.bits(e.number(1))));
   Value m = e.fma(rest, power, e.sub(power, e.number(1)));
-  return e.div(m, e.add(m, e.number(2)));
+  return e.withSign(e.div(m, e.add(m, e.number(2))), x); // -0 has lost its sign
 }
 
 /// ln(m) + exponent * ln 2 for m = mantissa + 1 around 1.
@@ -227,6 +228,19 @@ Value erf(Emitter &e, Value x) {
   return e.select(e.less(size, e.number(0.927734375f)), near, e.withSign(far, x));
 }
 
+/// The operation over f64, which becomes a call. C functions look at the bits of their operands and
+/// yield garbage, even NaN, for denormal ones that arithmetic takes for zero; `canonicalize` makes
+/// them zero if the thread flushes denormal numbers.
+Value ofCanonicalOperands(OpBuilder &b, Operation *op, ValueRange operands) {
+  IRMapping mapping;
+  Type type = op->getResult(0).getType();
+  StringAttr intrinsic = b.getStringAttr("llvm.canonicalize");
+  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
+    mapping.map(from,
+                LLVM::CallIntrinsicOp::create(b, op->getLoc(), type, intrinsic, to).getResult(0));
+  return b.clone(*op, mapping)->getResult(0);
+}
+
 /// Whether the operation may be approximated.
 bool mayBeApproximate(Operation *op) {
   auto marked = dyn_cast<arith::ArithFastMathInterface>(op);
@@ -238,6 +252,8 @@ bool mayBeApproximate(Operation *op) {
 } // namespace
 
 Value expandFloatMath(OpBuilder &b, Operation *op, ValueRange operands) {
+  if (isa<math::LogOp, math::PowFOp>(op) && op->getResult(0).getType().isF64())
+    return ofCanonicalOperands(b, op, operands);
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
     return {};
   bool isFast = mayBeApproximate(op);

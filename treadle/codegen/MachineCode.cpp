@@ -384,6 +384,8 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
       function.addFnAttr("target-cpu", target.getTargetCPU());
       function.addFnAttr("target-features", target.getTargetFeatureString());
       function.addFnAttr("prefer-vector-width", "256");
+      // The session's option decides when the code runs.
+      function.addFnAttr("denormal-fp-math", "dynamic,dynamic");
       // Newton steps would make 1 / sqrt(0) NaN, which fast math doesn't allow either.
       function.addFnAttr("reciprocal-estimates", "none");
     }

@@ -22,7 +22,7 @@ namespace {
 static_assert(sizeof(ProgramValue) == 24 && offsetof(ProgramValue, dims) == 16);
 static_assert(sizeof(ProgramConstant) == 32 && offsetof(ProgramConstant, data) == 24);
 static_assert(sizeof(ProgramVariant) == 56 && offsetof(ProgramVariant, ones) == 48);
-static_assert(sizeof(ProgramFunction) == 72 && offsetof(ProgramFunction, tables) == 64);
+static_assert(sizeof(ProgramFunction) == 80 && offsetof(ProgramFunction, denormals) == 72);
 
 /// Smaller constants are stored in the tables of each variant.
 constexpr size_t largeConstant = 1024;
@@ -183,7 +183,8 @@ Expected<void> ObjectBuilder::add(ObjectFunction &function) {
   Constant *program =
       record({u32(programAbi), u32(inputs.size()), u32(outputs.size()), u32(variants.size()),
               text(function.title), array(inputs), array(outputs), array(variants),
-              ConstantPointerNull::get(pointer), b.getInt64(numTables), tables});
+              ConstantPointerNull::get(pointer), b.getInt64(numTables), tables,
+              b.getInt64(static_cast<uint64_t>(wanted.denormals))});
   addEntry(function.symbol, global(program, /*isConstant=*/false));
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/codegen/Cluster.h"
+#include "treadle/runtime/Denormals.h"
 #include "treadle/runtime/InstructionSet.h"
 
 #include <utility>
@@ -31,11 +32,13 @@ struct ObjectFunction {
 };
 
 /// The target processor: this one, a requested level, or any AArch64. Also tells whether the object
-/// names the kernels that it calls, so that a program can be linked statically with only these.
+/// names the kernels that it calls, so that a program can be linked statically with only these, and
+/// how its functions treat denormal numbers.
 struct ObjectTarget {
   std::optional<InstructionSet> level = std::nullopt;
   bool isAArch64 = false;
   bool isStatic = false;
+  Denormals denormals = Denormals::Flush;
 };
 
 /// Compiles the functions. The object depends on libtreadle_runtime (see Program.h), and on the C

@@ -1,5 +1,6 @@
 #include "treadle/codegen/Program.h"
 #include "treadle/codegen/Tables.h"
+#include "treadle/runtime/DenormalScope.h"
 
 #include <algorithm>
 #include <mutex>
@@ -158,6 +159,7 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
 Expected<void> runFunction(ProgramFunction &function, Kernels kernels, const ProgramTensor *inputs,
                            ProgramTensor *outputs) {
   State *state = TREADLE_TRY(stateOf(function, kernels));
+  DenormalScope denormals(static_cast<Denormals>(function.denormals));
   std::vector<Tensor> arguments;
   for (uint32_t i = 0; i < function.numInputs; ++i) {
     Tensor argument = TREADLE_TRY(inputOf(function, i, inputs[i]));

@@ -15,7 +15,7 @@ namespace treadle::codegen {
 /// Maximum rank of inputs and outputs.
 constexpr int maxProgramRank = 8;
 /// Changes whenever object files and the runtime library must be rebuilt together.
-constexpr uint32_t programAbi = 2;
+constexpr uint32_t programAbi = 3;
 
 /// `treadle_tensor` in C.
 struct ProgramTensor {
@@ -68,6 +68,7 @@ struct ProgramFunction {
   std::atomic<void *> state; // created by the first call
   uint64_t numTables;        // for a statically linked function, the kernels that it calls
   const KernelTable *tables;
+  uint64_t denormals; // a `Denormals`
 };
 
 /// Runs a function with kernels of the registry that `kernels` returns at the first call.

@@ -413,7 +413,7 @@ Expected<codegen::ObjectFunction> Compilation::compile(const FunctionSpec &spec)
 }
 
 Expected<codegen::ObjectTarget> targetOf(const ObjectOptions &options) {
-  codegen::ObjectTarget target{.isStatic = options.isStatic};
+  codegen::ObjectTarget target{.isStatic = options.isStatic, .denormals = options.denormals};
   target.isAArch64 = options.target == "aarch64" || options.target == "aarch64-linux-gnu";
   if (target.isAArch64 || options.target.empty())
     return target;

@@ -3,6 +3,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/pjrt/Queue.h"
+#include "treadle/runtime/DenormalScope.h"
 
 #include <atomic>
 #include <charconv>
@@ -69,6 +70,7 @@ void callBack(OpContext &ctx) {
     outputs.push_back(arrayOf(*made));
   }
   Queue::CallingBack scope;
+  DenormalScope denormals(Denormals::Keep); // as elsewhere in Python
   constexpr int64_t maxMessageSize = 4096;
   std::string problem(maxMessageSize, '\0');
   if (!function(state.use->index, inputs.data(), static_cast<int64_t>(inputs.size()),

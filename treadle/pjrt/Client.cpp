@@ -83,20 +83,17 @@ Expected<int> number(const PJRT_NamedValue &option, std::string_view name, int64
   return static_cast<int>(option.int64_value);
 }
 
-Expected<Tier> tierOf(const PJRT_NamedValue &option) {
+Expected<std::string_view> text(const PJRT_NamedValue &option, std::string_view name) {
   if (option.type != PJRT_NamedValue_kString)
-    return Unexpected(invalidArgument("the option 'tier' isn't a string"));
-  return parseTier({option.string_value, option.value_size});
+    return Unexpected(invalidArgument("the option '", name, "' isn't a string"));
+  return std::string_view(option.string_value, option.value_size);
 }
 
-Expected<std::string> platformOf(const PJRT_NamedValue &option) {
-  if (option.type != PJRT_NamedValue_kString)
-    return Unexpected(invalidArgument("the option 'platform' isn't a string"));
-  std::string name(option.string_value, option.value_size);
+Expected<std::string> checkPlatform(std::string_view name) {
   if (name != "treadle" && name != "cpu")
     return Unexpected(
         invalidArgument("the option 'platform' is '", name, "', expected treadle or cpu"));
-  return name;
+  return std::string(name);
 }
 
 Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option) {
@@ -107,12 +104,14 @@ Expected<void> read(PJRT_Client::Options &options, const PJRT_NamedValue &option
   else if (name == "threads")
     options.threads = TREADLE_TRY(number(option, name, 0, maxThreads));
   else if (name == "tier")
-    options.tier = TREADLE_TRY(tierOf(option));
+    options.tier = TREADLE_TRY(text(option, name).and_then(parseTier));
+  else if (name == "denormals")
+    options.denormals = TREADLE_TRY(text(option, name).and_then(parseDenormals));
   else if (name == "platform")
-    options.platform = TREADLE_TRY(platformOf(option));
+    options.platform = TREADLE_TRY(text(option, name).and_then(checkPlatform));
   else
-    return Unexpected(invalidArgument("unknown option '", name,
-                                      "'; expected num_devices, threads, tier or platform"));
+    return Unexpected(invalidArgument(
+        "unknown option '", name, "'; expected num_devices, threads, tier, denormals or platform"));
   return {};
 }
 

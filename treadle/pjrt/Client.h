@@ -4,6 +4,7 @@
 #include "treadle/pjrt/Completion.h"
 #include "treadle/pjrt/Queue.h"
 #include "treadle/pjrt/Results.h"
+#include "treadle/runtime/Denormals.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Modes.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -52,6 +53,7 @@ struct PJRT_Client {
     int devices = 1;
     int threads = 0; // shared by the devices; 0: one per core
     std::optional<treadle::Tier> tier;
+    treadle::Denormals denormals = treadle::Denormals::Flush;
     /// The platform's name. JAX packages choose algorithms by it.
     std::string platform = "treadle";
   };

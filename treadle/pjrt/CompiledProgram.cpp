@@ -60,13 +60,19 @@ std::string describe(const ImportedProgram &program) {
 
 // --- compiling ---------------------------------------------------------------------------------
 
+SessionOptions optionsFor(const PJRT_Client &client) {
+  SessionOptions options;
+  options.tier = client.options.tier.value_or(Tier::Jit);
+  options.denormals = client.options.denormals;
+  options.kernels = &kernels();
+  return options;
+}
+
 /// Creates a session per participating device if the program exchanges values, otherwise a single
 /// one.
-Expected<CompiledProgram::Sessions> makeSessions(const ImportedProgram &program, Tier tier,
+Expected<CompiledProgram::Sessions> makeSessions(const ImportedProgram &program,
+                                                 SessionOptions options,
                                                  const std::shared_ptr<ThreadPool> &pool) {
-  SessionOptions options;
-  options.tier = tier;
-  options.kernels = &kernels();
   std::vector<std::string> feeds;
   feeds.reserve(program.arguments.size());
   for (const ProgramValue &argument : program.arguments)
@@ -127,8 +133,8 @@ Expected<std::shared_ptr<CompiledProgram>> compile(PJRT_Client &client, std::str
                                       assignment.partitions));
   compiled->assignment = assignment;
   compiled->makeSessions = [program = &compiled->program, pool = client.pool,
-                            tier = client.options.tier.value_or(Tier::Jit)] {
-    return pjrt::makeSessions(*program, tier, pool);
+                            options = optionsFor(client)] {
+    return pjrt::makeSessions(*program, options, pool);
   };
   TREADLE_TRY(compiled->sessions());
   client.add(compiled);

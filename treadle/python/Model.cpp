@@ -65,8 +65,8 @@ public:
   PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
           std::optional<std::vector<int>> cores, const std::string &tier,
           const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-          bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
-          nb::handle allowWrite, bool allowClock);
+          bool trace, bool fastMath, const std::string &denormals, std::optional<int64_t> memory,
+          nb::handle allowRead, nb::handle allowWrite, bool allowClock);
 
   nb::dict signatures() const;
   nb::dict call(const std::string &signature, nb::dict inputs);
@@ -96,12 +96,13 @@ Model loadModel(const std::string &path, const SessionOptions &options,
 PyModel::PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
                  std::optional<std::vector<int>> cores, const std::string &tier,
                  const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-                 bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
-                 nb::handle allowWrite, bool allowClock)
+                 bool trace, bool fastMath, const std::string &denormals,
+                 std::optional<int64_t> memory, nb::handle allowRead, nb::handle allowWrite,
+                 bool allowClock)
     : ops(currentOps()),
       model(loadModel(toPath(path),
                       sessionOptions(threads, std::move(cores), tier, loopOverlap, timeout,
-                                     statistics, trace, fastMath, memory,
+                                     statistics, trace, fastMath, denormals, memory,
                                      toPermissions(allowRead, allowWrite, allowClock), *ops),
                       tags)) {}
 
@@ -302,12 +303,13 @@ void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
                     std::optional<std::vector<int>>, const std::string &, const std::string &,
-                    std::optional<double>, bool, bool, bool, std::optional<int64_t>, nb::handle,
-                    nb::handle, bool>(),
+                    std::optional<double>, bool, bool, bool, const std::string &,
+                    std::optional<int64_t>, nb::handle, nb::handle, bool>(),
            nb::arg("path"), nb::arg("tags"), nb::arg("threads").none(), nb::arg("cores").none(),
            nb::arg("tier"), nb::arg("loop_overlap"), nb::arg("timeout").none(),
-           nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"), nb::arg("memory").none(),
-           nb::arg("allow_read").none(), nb::arg("allow_write").none(), nb::arg("allow_clock"))
+           nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"), nb::arg("denormals"),
+           nb::arg("memory").none(), nb::arg("allow_read").none(), nb::arg("allow_write").none(),
+           nb::arg("allow_clock"))
       .def("signatures", &PyModel::signatures,
            "Returns by name the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")

@@ -33,7 +33,8 @@ std::shared_ptr<const RegisteredOps> currentOps();
 SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
                               const std::string &tier, const std::string &loopOverlap,
                               std::optional<double> timeout, bool statistics, bool trace,
-                              bool fastMath, std::optional<int64_t> memory, Permissions permissions,
+                              bool fastMath, const std::string &denormals,
+                              std::optional<int64_t> memory, Permissions permissions,
                               const RegisteredOps &ops);
 /// Converts one path or a list of paths.
 Permissions toPermissions(nanobind::handle allowRead, nanobind::handle allowWrite, bool allowClock);

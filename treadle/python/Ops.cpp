@@ -5,6 +5,7 @@
 #include "treadle/python/Module.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/DenormalScope.h"
 
 #include <algorithm>
 #include <nanobind/stl/string.h>
@@ -150,6 +151,7 @@ void setOutputs(OpContext &ctx, const PythonKernel &kernel, nb::object result) {
 
 void callPython(OpContext &ctx) {
   const PythonKernel &kernel = ctx.state<PythonKernel>();
+  DenormalScope denormals(Denormals::Keep); // as elsewhere in Python
   nb::gil_scoped_acquire gil;
   try {
     setOutputs(ctx, kernel, callFunction(ctx, kernel));

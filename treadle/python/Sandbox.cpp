@@ -63,12 +63,13 @@ void bindSandbox(nb::module_ &module) {
            [](PySandbox *self, nb::handle path, std::vector<std::string> tags,
               std::optional<int> threads, std::optional<std::vector<int>> cores,
               const std::string &tier, const std::string &loopOverlap,
-              std::optional<double> timeout, bool fastMath, std::optional<int64_t> memory,
-              nb::handle allowRead, nb::handle allowWrite, bool allowClock) {
+              std::optional<double> timeout, bool fastMath, const std::string &denormals,
+              std::optional<int64_t> memory, nb::handle allowRead, nb::handle allowWrite,
+              bool allowClock) {
              std::shared_ptr<const RegisteredOps> ops = currentOps();
              SessionOptions options = sessionOptions(
                  threads, std::move(cores), tier, loopOverlap, timeout, false, false, fastMath,
-                 memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
+                 denormals, memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
              SandboxOptions sandboxed = sandbox::fromSession(options);
              sandboxed.tags = std::move(tags);
              new (self) PySandbox(toPath(path), std::move(sandboxed));

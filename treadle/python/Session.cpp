@@ -222,7 +222,8 @@ Permissions toPermissions(nb::handle allowRead, nb::handle allowWrite, bool allo
 SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
                               const std::string &tier, const std::string &loopOverlap,
                               std::optional<double> timeout, bool statistics, bool trace,
-                              bool fastMath, std::optional<int64_t> memory, Permissions permissions,
+                              bool fastMath, const std::string &denormals,
+                              std::optional<int64_t> memory, Permissions permissions,
                               const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = orRaise(parseLoopOverlap(loopOverlap));
@@ -233,6 +234,7 @@ SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vec
   options.statistics = statistics;
   options.trace = trace;
   options.fastMath = fastMath;
+  options.denormals = orRaise(parseDenormals(denormals));
   options.memory = memory.value_or(0);
   options.permissions = std::move(permissions);
   options.kernels = &ops.kernels;
@@ -312,6 +314,9 @@ void bindSession(nb::module_ &module) {
       "    trace: whether to record a timeline for trace() and profile().\n"
       "    fast_math: whether compiled code may round differently if that is faster\n"
       "        (docs/tiers.md lists the error bounds).\n"
+      "    denormals: what arithmetic makes of denormal numbers: zero ('flush'), as TensorFlow "
+      "and\n"
+      "        XLA do, or as IEEE 754 has them ('keep').\n"
       "    memory: memory limit in bytes for tensors that the session's runs create; a run that\n"
       "        exceeds it raises ResourceExhaustedError. Default: no limit.\n"
       "    allow_read, allow_write: folders and files (a path or a list) that ops may read, and\n"
@@ -324,12 +329,13 @@ void bindSession(nb::module_ &module) {
           [](PySession *self, nb::handle graph, std::optional<int> threads,
              std::optional<std::vector<int>> cores, const std::string &tier,
              const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-             bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
-             nb::handle allowWrite, bool allowClock, std::shared_ptr<Communicator> communicator) {
+             bool trace, bool fastMath, const std::string &denormals, std::optional<int64_t> memory,
+             nb::handle allowRead, nb::handle allowWrite, bool allowClock,
+             std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
             SessionOptions options = sessionOptions(
                 threads, std::move(cores), tier, loopOverlap, timeout, statistics, trace, fastMath,
-                memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
+                denormals, memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
             options.communicator = std::move(communicator);
             Graph made = toGraph(graph);
             rejectModelWithState(graph, made);
@@ -338,9 +344,10 @@ void bindSession(nb::module_ &module) {
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("cores") = nb::none(), nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
           nb::arg("timeout") = nb::none(), nb::arg("statistics") = false, nb::arg("trace") = false,
-          nb::arg("fast_math") = false, nb::arg("memory") = nb::none(),
-          nb::arg("allow_read") = nb::tuple(), nb::arg("allow_write") = nb::tuple(),
-          nb::arg("allow_clock") = false, nb::arg("communicator") = nb::none())
+          nb::arg("fast_math") = false, nb::arg("denormals") = "flush",
+          nb::arg("memory") = nb::none(), nb::arg("allow_read") = nb::tuple(),
+          nb::arg("allow_write") = nb::tuple(), nb::arg("allow_clock") = false,
+          nb::arg("communicator") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

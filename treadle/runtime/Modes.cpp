@@ -1,4 +1,5 @@
 #include "treadle/runtime/Modes.h"
+#include "treadle/runtime/Denormals.h"
 
 #include <span>
 #include <utility>
@@ -27,6 +28,12 @@ Expected<LoopOverlap> parseLoopOverlap(std::string_view text) {
   static constexpr std::pair<std::string_view, LoopOverlap> words[] = {
       {"auto", LoopOverlap::Auto}, {"on", LoopOverlap::On}, {"off", LoopOverlap::Off}};
   return parseMode<LoopOverlap>(text, "loop overlap", words);
+}
+
+Expected<Denormals> parseDenormals(std::string_view text) {
+  static constexpr std::pair<std::string_view, Denormals> words[] = {{"flush", Denormals::Flush},
+                                                                     {"keep", Denormals::Keep}};
+  return parseMode<Denormals>(text, "denormals", words);
 }
 
 } // namespace treadle

@@ -1,6 +1,7 @@
 #include "treadle/runtime/ThreadPool.h"
 
 #include "treadle/runtime/Cores.h"
+#include "treadle/runtime/DenormalScope.h"
 #include "treadle/tensor/Resource.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ public:
         size(total / count), rest(total % count) {}
 
   void run() {
+    DenormalScope scope(denormals);
     for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
       try {
         body(beginOf(i), beginOf(i + 1));
@@ -94,6 +96,7 @@ private:
   const std::function<void(int64_t, int64_t)> &body; // not touched once all ranges are claimed
   const int64_t count, size, rest; // `count` ranges of this size; the first `rest` have one element
                                    // more
+  const Denormals denormals = DenormalScope::current(); // the caller's
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::mutex mutex;
@@ -131,7 +134,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::schedule(std::function<void()> task) {
   {
     std::lock_guard lock(mutex);
-    queue.push_back(std::move(task));
+    queue.push_back(inModeOfCaller(std::move(task)));
     queued.store(std::ssize(queue), std::memory_order_release);
   }
   wake.notify_one();

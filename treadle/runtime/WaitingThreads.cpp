@@ -1,5 +1,6 @@
 #include "treadle/runtime/WaitingThreads.h"
 
+#include "treadle/runtime/DenormalScope.h"
 #include "treadle/runtime/Fork.h"
 
 #include <chrono>
@@ -78,7 +79,7 @@ private:
 } // namespace
 
 bool WaitingThreads::run(std::function<void()> task) {
-  return ofThisProcess<Waiters>().run(std::move(task));
+  return ofThisProcess<Waiters>().run(inModeOfCaller(std::move(task)));
 }
 
 } // namespace treadle

@@ -16,6 +16,7 @@ template <typename To, typename From> To converted(const From &options) {
   made.cores = options.cores;
   made.tier = options.tier;
   made.fastMath = options.fastMath;
+  made.denormals = options.denormals;
   made.loopOverlap = options.loopOverlap;
   return made;
 }

@@ -60,6 +60,7 @@ void write(MessageWriter &message, const ChildSetup &setup) {
     message.number(core);
   message.number(static_cast<uint64_t>(options.tier));
   message.number<uint64_t>(options.fastMath);
+  message.number(static_cast<uint64_t>(options.denormals));
   message.number(static_cast<uint64_t>(options.loopOverlap));
   message.text(options.passes);
   message.texts(options.fetches);
@@ -85,6 +86,7 @@ Expected<ChildSetup> readSetup(MessageReader &message) {
     core = TREADLE_TRY(message.number<int>());
   options.tier = static_cast<Tier>(TREADLE_TRY(message.below(3, "tier")));
   options.fastMath = TREADLE_TRY(message.flag());
+  options.denormals = static_cast<Denormals>(TREADLE_TRY(message.below(2, "denormals")));
   options.loopOverlap = static_cast<LoopOverlap>(TREADLE_TRY(message.below(3, "overlap")));
   options.passes = TREADLE_TRY(message.text());
   options.fetches = TREADLE_TRY(message.texts());

@@ -17,6 +17,7 @@
 #include "treadle/kernels/state/LookupTable.h"
 #include "treadle/runtime/ComputePermits.h"
 #include "treadle/runtime/Cores.h"
+#include "treadle/runtime/DenormalScope.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -440,6 +441,7 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
         "here; create it after the fork, or start processes without fork (in Python with "
         "multiprocessing's 'spawn')"));
   MemoryBudget::Scope budget(state.account());
+  DenormalScope denormals(state.options.denormals);
   if (const std::string *name = duplicateFeed(feeds))
     return Unexpected(invalidArgument("'", *name, "' is fed twice"));
   auto planned = program.plans.of({fetches, feeds, targets});
@@ -535,6 +537,7 @@ Expected<void> plan(Session &session, const std::vector<std::string> &fetches,
   Session::Feeds named;
   for (const std::string &name : feeds)
     named.emplace_back(name, Tensor());
+  DenormalScope denormals(session.impl->state->options.denormals);
   auto planned = session.impl->program.plans.of({fetches, named, {}});
   if (!planned)
     return Unexpected(

@@ -16,16 +16,6 @@ static Value compared(BodyConverter &body, StringRef op, Value a, Value b) {
   return body.likeOf(op, {a, b}, body.builder.getI1Type());
 }
 
-/// Whether numbers are equal, or both NaN.
-static Value areEqualOrNaN(BodyConverter &body, Value a, Value b) {
-  Value same = compared(body, "Equal", a, b);
-  if (!isFloat(elementOf(a)) && !isComplex(elementOf(a)))
-    return same;
-  Value none = logical(body, "LogicalAnd", compared(body, "NotEqual", a, a),
-                       compared(body, "NotEqual", b, b));
-  return logical(body, "LogicalOr", same, none);
-}
-
 /// Returns the real and imaginary parts, or the numbers themselves if they are real.
 static SmallVector<Value> realParts(BodyConverter &body, Value x) {
   auto complex = dyn_cast<ComplexType>(elementOf(x));
@@ -33,12 +23,6 @@ static SmallVector<Value> realParts(BodyConverter &body, Value x) {
     return {x};
   Type part = complex.getElementType();
   return {body.likeOf("Real", x, part), body.likeOf("Imag", x, part)};
-}
-
-static Value areNear(BodyConverter &body, Value a, Value b, double tolerance) {
-  Value distance = body.like("Abs", body.like("Sub", {a, b}));
-  Value near = compared(body, "LessEqual", distance, body.scalar(elementOf(a), tolerance));
-  return logical(body, "LogicalOr", areEqualOrNaN(body, a, b), near);
 }
 
 /// Returns the bits of floats as integers in the same order: those of negative floats, which grow
@@ -52,6 +36,31 @@ static Value orderedBits(BodyConverter &body, Value x) {
   Value mirrored = body.node("Sub", {least, bits}, bits.getType());
   return body.node("SelectV2", {compared(body, "Less", bits, zero), mirrored, bits},
                    bits.getType());
+}
+
+/// Whether floats are equal, or both NaN. Compares bits, so that a denormal number differs from
+/// zero in a session that flushes it.
+static Value areFloatsEqualOrNaN(BodyConverter &body, Value a, Value b) {
+  Value same = compared(body, "Equal", orderedBits(body, a), orderedBits(body, b));
+  Value none = logical(body, "LogicalAnd", compared(body, "NotEqual", a, a),
+                       compared(body, "NotEqual", b, b));
+  return logical(body, "LogicalOr", same, none);
+}
+
+/// Whether numbers are equal; NaN equals NaN.
+static Value areEqualOrNaN(BodyConverter &body, Value a, Value b) {
+  if (!isFloat(elementOf(a)) && !isComplex(elementOf(a)))
+    return compared(body, "Equal", a, b);
+  SmallVector<Value> x = realParts(body, a), y = realParts(body, b);
+  Value same = areFloatsEqualOrNaN(body, x[0], y[0]);
+  return x.size() == 1 ? same
+                       : logical(body, "LogicalAnd", same, areFloatsEqualOrNaN(body, x[1], y[1]));
+}
+
+static Value areNear(BodyConverter &body, Value a, Value b, double tolerance) {
+  Value distance = body.like("Abs", body.like("Sub", {a, b}));
+  Value near = compared(body, "LessEqual", distance, body.scalar(elementOf(a), tolerance));
+  return logical(body, "LogicalOr", areEqualOrNaN(body, a, b), near);
 }
 
 /// Returns the distance of two floats in units in the last place: 0 if they are equal, and the

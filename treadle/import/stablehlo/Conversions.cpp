@@ -41,6 +41,17 @@ static Value wrapped(BodyConverter &body, Value byte, IntegerType narrow) {
   return back >> back.whole(8 - narrow.getWidth());
 }
 
+/// Returns numbers as f64, with the denormal ones of f32 unchanged in a session that flushes them.
+static Term widened(Term x) {
+  Type wide = x.of().builder.getF64Type(), word = x.of().builder.getI32Type();
+  if (!x.element().isF32())
+    return x.as(wide);
+  Term bits = x.bitsAs(word), fraction = bits & bits.whole(0x007fffff);
+  Term isNormal = (bits & bits.whole(0x7f800000)).compared("NotEqual", bits.whole(0));
+  Term size = fraction.as(wide) * 0x1p-149;
+  return isNormal.choose(x.as(wide), (bits < bits.whole(0)).choose(-size, size));
+}
+
 /// Rounds to the nearest value of a small float type, ties to even. Overflow gives infinity, NaN or
 /// the largest number, depending on the type.
 static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
@@ -54,7 +65,7 @@ static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   unsigned fraction = APFloat::semanticsPrecision(format) - 1;
   double most = real(APFloat::getLargest(format)),
          minNormal = real(APFloat::getSmallestNormalized(format));
-  Term given = Term(body, from).as(wide), size = abs(given);
+  Term given = widened({body, from}), size = abs(given);
   // Adds a power of two to the magnitude so that the last place of the sum is that of the small
   // float: the addition rounds there.
   Term pattern = size.bitsAs(bits);
@@ -71,7 +82,9 @@ static Value rounded(BodyConverter &body, Value from, FloatType narrow) {
   if (!isSigned) { // only powers of two
     Term least = max(result, result.number(minNormal));
     result = (given > 0.0).choose(least, result.number(std::numeric_limits<double>::quiet_NaN()));
-    return result.as(body.builder.getF32Type());
+    Term narrowed = result.as(body.builder.getF32Type());
+    // The least power of two is denormal in f32.
+    return (result == minNormal).choose(narrowed.number(minNormal), narrowed);
   }
   Term isNegative = pattern.whole(0) > given.bitsAs(bits);
   result = isNegative.choose(-result, result);

@@ -1,4 +1,5 @@
 // Quotients and remainders, powers.
+#include "treadle/kernels/elementwise/CanonicalOperand.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <cmath>
@@ -110,9 +111,9 @@ struct PowOp {
   static constexpr float cost = 15;
   template <typename T> static T apply(T a, T b) {
     if constexpr (isSmallFloat<T>)
-      return T(std::pow(float(a), float(b)));
+      return T(std::pow(canonical(float(a)), canonical(float(b))));
     else
-      return std::pow(a, b);
+      return std::pow(canonical(a), canonical(b));
   }
 };
 
@@ -140,7 +141,7 @@ struct XdivyOp {
 struct XlogyOp {
   static constexpr float cost = 10;
   template <typename T> static T apply(T x, T y) {
-    return x == T(0) ? T(0) : x * T(std::log(Computed<T>(y)));
+    return x == T(0) ? T(0) : x * T(std::log(canonical(Computed<T>(y))));
   }
 };
 struct Xlog1pyOp {
@@ -156,7 +157,7 @@ struct Xlog1pyOp {
 struct Atan2Op {
   static constexpr float cost = 20;
   template <typename T> static T apply(T y, T x) {
-    return T(std::atan2(Computed<T>(y), Computed<T>(x)));
+    return T(std::atan2(canonical(Computed<T>(y)), canonical(Computed<T>(x))));
   }
 };
 

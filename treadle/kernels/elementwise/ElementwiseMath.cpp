@@ -1,5 +1,6 @@
 // Exponentials, logarithms, trigonometric and hyperbolic functions and the like. Arrays of float
 // and double use Eigen's vectorized versions if there are any.
+#include "treadle/kernels/elementwise/CanonicalOperand.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 
@@ -32,6 +33,8 @@ template <typename T> using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eig
       ArrayMap<T>(out, n) = ConstArrayMap<T>(in, n).method();                                      \
     }                                                                                              \
   };
+
+template <typename T> T logOf(T x) { return std::log(canonical(x)); }
 
 template <typename T> T logisticOf(T x) { return T(1) / (T(1) + std::exp(-x)); }
 
@@ -69,7 +72,7 @@ template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
 template <typename T> T log1pOf(T x) { return std::log1p(x); }
 
 TREADLE_VECTOR_MATH(EigenExp, std::exp, exp)
-TREADLE_VECTOR_MATH(EigenLog, std::log, log)
+TREADLE_VECTOR_MATH(EigenLog, logOf, log)
 TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
 TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
@@ -136,12 +139,12 @@ struct ExpOp : EigenExp {
   }
 };
 
-// Eigen's logarithm treats denormals like the smallest normal number.
+// Eigen's logarithm treats denormals like the smallest normal number, and rejects negative ones.
 struct LogOp : EigenLog {
   template <std::floating_point T> static void applyAll(const T *in, T *out, int64_t n) {
     applyInPieces<EigenLog>(
-        in, out, n, [](T x) { return (x > 0) & (x < std::numeric_limits<T>::min()); },
-        [](T x) { return std::log(x); });
+        in, out, n, [](T x) { return std::fabs(x) < std::numeric_limits<T>::min(); },
+        [](T x) { return logOf(x); });
   }
 };
 

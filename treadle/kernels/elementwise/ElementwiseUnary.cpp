@@ -1,4 +1,5 @@
 // Cheap unary functions: signs, rounding, squares and roots, tests, parts of complex numbers, bits.
+#include "treadle/kernels/elementwise/CanonicalOperand.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <bit>
@@ -102,7 +103,7 @@ struct ImagOp {
 };
 struct AngleOp {
   static constexpr float cost = 20;
-  template <typename T> static auto apply(T x) { return std::arg(x); }
+  template <typename T> static auto apply(T x) { return std::arg(canonical(x)); }
 };
 struct ComplexAbsOp {
   static constexpr float cost = 5;

@@ -1,4 +1,5 @@
 // Gamma, beta, Bessel and error functions, by Eigen as in TensorFlow.
+#include "treadle/kernels/elementwise/CanonicalOperand.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
 #include <unsupported/Eigen/SpecialFunctions>
@@ -21,6 +22,8 @@ template <typename T> T polygamma(T n, T x) {
   return isAtEvenPole(n, x) ? std::numeric_limits<T>::infinity() : Eigen::numext::polygamma(n, x);
 }
 
+template <typename T> T lgammaOf(T x) { return Eigen::numext::lgamma(canonical(x)); }
+
 // 16-bit floats are computed as floats.
 #define TREADLE_UNARY_SPECIAL(Name, function)                                                      \
   struct Name {                                                                                    \
@@ -34,7 +37,7 @@ template <typename T> T polygamma(T n, T x) {
       return T(function(Computed<T>(a), Computed<T>(b)));                                          \
     }                                                                                              \
   };
-TREADLE_UNARY_SPECIAL(LgammaOp, Eigen::numext::lgamma)
+TREADLE_UNARY_SPECIAL(LgammaOp, lgammaOf)
 TREADLE_UNARY_SPECIAL(DigammaOp, Eigen::numext::digamma)
 TREADLE_UNARY_SPECIAL(NdtriOp, Eigen::numext::ndtri)
 TREADLE_UNARY_SPECIAL(BesselI0Op, Eigen::numext::bessel_i0)

@@ -296,6 +296,7 @@ def load(
     statistics: bool = False,
     trace: bool = False,
     fast_math: bool = False,
+    denormals: str = "flush",
     memory: int | None = None,
     allow_read: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     allow_write: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
@@ -310,8 +311,8 @@ def load(
     Args:
         path: the model's folder, a converted .mlir file, a .tfg file, or a program.
         tags: the tags of the meta graph, if there are several; default: "serve" or the only one.
-        threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, memory,
-            allow_read, allow_write, allow_clock: as in Session, for all calls.
+        threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, denormals,
+            memory, allow_read, allow_write, allow_clock: as in Session, for all calls.
         sandbox: whether to load and run the model in a separate process that can do nothing but
             compute (docs/security.md). Its signatures can be called; its session, variables and
             save raise FailedPreconditionError, statistics and trace ValueError. Calls raise
@@ -328,8 +329,8 @@ def load(
     grants = (memory, allow_read, allow_write, allow_clock)
     with _as_model(path) as file:
         if sandbox:
-            return Model(_Sandbox(file, wanted, *how, fast_math, *grants))
-        return Model(_Model(file, wanted, *how, statistics, trace, fast_math, *grants))
+            return Model(_Sandbox(file, wanted, *how, fast_math, denormals, *grants))
+        return Model(_Model(file, wanted, *how, statistics, trace, fast_math, denormals, *grants))
 
 
 def _as_model(path: str | os.PathLike[str]) -> AbstractContextManager[Any]:

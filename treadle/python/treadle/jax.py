@@ -8,6 +8,7 @@ Options are environment variables:
 - TREADLE_NUM_DEVICES: number of devices; default: 1
 - TREADLE_THREADS: number of threads, shared by the devices; default: one for each core
 - TREADLE_TIER: interpret, auto or jit (docs/tiers.md); default: jit
+- TREADLE_DENORMALS: flush or keep denormal numbers; default: flush
 - TREADLE_PLATFORM: name of the platform, treadle or cpu; default: treadle. As `cpu`, Treadle takes
   the place of XLA's CPU backend, for packages that know the platforms by name.
 """
@@ -360,7 +361,12 @@ def _register_rules(library):
 
 def _options():
     options = {"platform": _PLATFORM}
-    for option, convert in (("num_devices", int), ("threads", int), ("tier", str)):
+    for option, convert in (
+        ("num_devices", int),
+        ("threads", int),
+        ("tier", str),
+        ("denormals", str),
+    ):
         variable = f"TREADLE_{option.upper()}"
         if text := os.environ.get(variable):
             try:

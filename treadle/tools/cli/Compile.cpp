@@ -47,6 +47,10 @@ int compile(const Arguments &args) {
   options.feeds = args.list("--feed");
   options.fetches = args.list("--fetch");
   options.fastMath = args.has("--fast-math");
+  Parsed<Denormals> denormals = parseDenormalsOption(args);
+  if (!denormals)
+    return report(denormals.error());
+  options.denormals = *denormals;
   options.isStatic = args.has("--static");
   options.target = args.value("--target").value_or("");
   if (!options.signatures.empty() && !options.fetches.empty())
@@ -70,6 +74,7 @@ constexpr OptionRow options[] = {
     {"--feed", "T,...",
      "inputs of the function, for a graph; default: the placeholders that it needs"},
     {"--fast-math", "", fastMathHelp},
+    denormalsOption,
     {"--static", "",
      "for programs that link libtreadle_runtime.a (not in the wheel): link only the kernels that "
      "the model uses"},

@@ -110,6 +110,12 @@ static Parsed<int64_t> parseMemory(const Arguments &args) {
   return static_cast<int64_t>(number * unit->second);
 }
 
+Parsed<Denormals> parseDenormalsOption(const Arguments &args) {
+  return parseDenormals(args.value("--denormals").value_or("flush")).map_error([](Error error) {
+    return UsageError{"option '--denormals': " + error.message};
+  });
+}
+
 static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   SessionOptions options;
   Parsed<int64_t> threads = args.integer("--threads", 0, 1);
@@ -139,6 +145,10 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
     return tl::unexpected(UsageError{"option '--tier': " + tier.error().message});
   options.tier = *tier;
   options.fastMath = args.has("--fast-math");
+  Parsed<Denormals> denormals = parseDenormalsOption(args);
+  if (!denormals)
+    return tl::unexpected(std::move(denormals.error()));
+  options.denormals = *denormals;
   Expected<LoopOverlap> overlap = parseLoopOverlap(args.value("--loop-overlap").value_or("auto"));
   if (!overlap)
     return tl::unexpected(UsageError{"option '--loop-overlap': " + overlap.error().message});

@@ -45,6 +45,12 @@ struct Request {
 inline constexpr std::string_view fastMathHelp =
     "let compiled code round differently if that is faster; docs/tiers.md lists the error bounds";
 
+inline constexpr OptionRow denormalsOption = {"--denormals", "flush|keep",
+                                              "what arithmetic makes of denormal numbers: zero "
+                                              "(flush, the default), or as IEEE 754 has them"};
+/// Parses the value of --denormals.
+Parsed<Denormals> parseDenormalsOption(const Arguments &args);
+
 /// The options of these commands.
 #define TREADLE_RUN_OPTIONS                                                                        \
   {"--fetch", "T,...", "tensors to fetch: x:0; in a loop also x:0@3, x:0@last, x:0@*"},            \
@@ -61,7 +67,7 @@ inline constexpr std::string_view fastMathHelp =
       {"--tier", "auto|interpret|jit",                                                             \
        "when to compile: in the background (auto, the default), never (interpret), or before the " \
        "first run (jit)"},                                                                         \
-      {"--fast-math", "", fastMathHelp},                                                           \
+      {"--fast-math", "", fastMathHelp}, denormalsOption,                                          \
       {"--loop-overlap", "auto|off|on", "loops whose iterations may overlap; default: auto"},      \
       {"--passes", "PIPELINE", "passes to run on the graph first: tfg-default"},                   \
       {"--signature", "S", "signature of a SavedModel to call; default: serving_default"},         \

@@ -58,7 +58,9 @@ class Program:
         self._captured = [s for s in self._sources if s.captured is not None]
         self._seed = imported.seed if imported.seed and imported.seed[:-2] in graph else None
         self._fetches = imported.fetches
-        self._session = Session(graph, threads=threads, tier=tier, communicator=communicator)
+        self._session = Session(
+            graph, threads=threads, tier=tier, denormals=_denormals(), communicator=communicator
+        )
 
     @property
     def graph(self) -> Graph:
@@ -237,3 +239,9 @@ def _prepared(imported: Imported) -> Graph:
         f"tfg-prune{{fetches={listed}}},tfg-channels-last{{keep={kept}}},tfg-remap{{keep={kept}}}"
     )
     return imported.graph.run_passes(passes)
+
+
+def _denormals() -> str:
+    """PyTorch's own mode for denormal numbers, which is the calling thread's."""
+    smallest = float(np.finfo(np.float64).tiny)
+    return "keep" if smallest / 2 else "flush"
