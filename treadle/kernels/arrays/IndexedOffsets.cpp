@@ -109,6 +109,10 @@ void IndexedOffsets::addCoordinates(int64_t first, int64_t count, int64_t *offse
 }
 
 IndexedWindow::IndexedWindow(Dims allDims, Dims allFrom, Dims allTo) {
+  if (std::ranges::find(allDims, 0) != allDims.end()) {
+    width = 0;
+    return;
+  }
   size_t left = allDims.size();
   for (; left > 0; --left) {
     size_t d = left - 1;

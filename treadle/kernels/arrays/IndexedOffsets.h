@@ -69,7 +69,8 @@ struct IndexedWindow {
   DimVector dims, from, to;
   int64_t width = 1;
 
-  /// Merges trailing dimensions into the width as far as they are contiguous.
+  /// Merges trailing dimensions into the width as far as they are contiguous. An empty window is a
+  /// row of width 0.
   IndexedWindow(Dims dims, Dims from, Dims to);
   /// Calls `body(fromOffset, toOffset)` for each row.
   template <typename Body> void forEachRow(Body &&body) const {
