@@ -251,6 +251,25 @@ def test_denormal_numbers_are_zero_unless_kept(static, tmp_path):
         np.testing.assert_array_equal(call(x)[0], expected)
 
 
+LONG_SORT = """
+func.func @main(%x: tensor<600xf32>) -> tensor<600xf32> {
+  %y = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %other = stablehlo.compare NE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %other : tensor<i1>
+  }) : (tensor<600xf32>) -> tensor<600xf32>
+  return %y : tensor<600xf32>
+}"""
+
+
+def test_kernels_that_call_functions_are_refused(tmp_path):
+    model = tmp_path / "sort.mlir"
+    model.write_text(LONG_SORT)
+    done = compile_model(model, tmp_path / "sort.o")
+    assert done.returncode == 1
+    assert re.search(r"\(XlaVariadicSort\): its kernel calls functions", done.stderr)
+
+
 def test_many_threads_call_it(growing, tmp_path):
     call = Compiled(tmp_path, growing, options=["--fetch", "loop:2"])
     x = np.ones((2, 3), np.float32)

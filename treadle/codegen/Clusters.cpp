@@ -333,9 +333,9 @@ void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
 
 /// Charges the code to the memory budget of the run; fails if it doesn't fit.
 static Expected<std::shared_ptr<const CompiledCluster>>
-bindWithinBudget(LinkedCluster cluster, const KernelRegistry &kernels) {
+bindWithinBudget(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary &functions) {
   try {
-    return treadle::codegen::bind(std::move(cluster), kernels);
+    return treadle::codegen::bind(std::move(cluster), kernels, &functions);
   } catch (const OverBudget &over) {
     return Unexpected(resourceExhausted(
         "machine code of ", over.bytes,
@@ -350,7 +350,7 @@ void ClusterSite::finishVariant(Variant &variant) {
     return;
   Expected<std::shared_ptr<const CompiledCluster>> bound =
       std::move(variant.made).and_then([&](LinkedCluster cluster) {
-        return bindWithinBudget(std::move(cluster), owner.options.kernels);
+        return bindWithinBudget(std::move(cluster), owner.options.kernels, owner.functions);
       });
   if (bound) {
     variant.owned = std::move(*bound);

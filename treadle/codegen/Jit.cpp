@@ -163,13 +163,13 @@ Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) 
   return compileUncached(program, options, key).map(linked);
 }
 
-Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
-                                                      const KernelRegistry &kernels) {
+Expected<std::shared_ptr<const CompiledCluster>>
+bind(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary *functions) {
   auto compiled = std::make_shared<CompiledCluster>();
   constexpr size_t page = 4096;
   compiled->charge.emplace(compiled->share, llvm::alignTo(cluster.code->bytes, page));
   for (const KernelCall &call : cluster.tables.kernels) {
-    BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));
+    BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels, functions));
     compiled->kernels.push_back({std::move(kernel), call.outputs, movesElements(call.op)});
   }
   compiled->constants = std::move(cluster.tables.constants);

@@ -48,8 +48,8 @@ public:
            ClusterCounters *counters = nullptr, const WatchedValue *watched = nullptr) const;
 
 private:
-  friend Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
-                                                               const KernelRegistry &kernels);
+  friend Expected<std::shared_ptr<const CompiledCluster>>
+  bind(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary *functions);
   std::shared_ptr<const LinkedCode> code;
   const MemoryShare share;
   std::optional<MemoryCharge> charge; // for the code, which may be shared
@@ -73,10 +73,11 @@ struct LinkOptions {
 /// compilation was cancelled. Thread-safe, except for the context of the program.
 Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options = {});
 
-/// Binds the kernels, and returns their errors. May call bind functions that users registered.
-/// Charges the code to the current memory budget, and throws OverBudget if too little is left.
-Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
-                                                      const KernelRegistry &kernels);
+/// Binds the kernels, and returns their errors. `functions`: as in `bindKernel`. May call bind
+/// functions that users registered. Charges the code to the current memory budget, and throws
+/// OverBudget if too little is left.
+Expected<std::shared_ptr<const CompiledCluster>>
+bind(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary *functions = nullptr);
 
 /// Links and binds, without a cache.
 Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,

@@ -1,4 +1,5 @@
 #include "treadle/codegen/Tables.h"
+#include "treadle/runtime/Plan.h"
 
 #include <type_traits>
 
@@ -229,12 +230,46 @@ void Reader::operator()(Tensor &tensor) {
 
 } // namespace
 
-Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &registry) {
-  const KernelRegistry::Bind *binder = registry.find(call.op);
-  if (!binder)
-    return Unexpected(unimplemented("there is no kernel").atNode(call.node, call.op));
-  Expected<BoundKernel> kernel =
-      (*binder)({call.node, call.op, call.attrs, call.inputTypes, call.outputTypes, call.device});
+/// Binds a kernel that calls functions, which must exist and not suspend.
+static Expected<BoundKernel> bindFunctionKernel(const KernelCall &call,
+                                                const FunctionKernelEntry &entry,
+                                                FunctionLibrary &functions) {
+  for (const auto &[name, value] : call.attrs)
+    if (const auto *function = std::get_if<FunctionRef>(&value)) {
+      if (auto plan = functions.plan(*function, ArgMode::Owned); !plan)
+        return Unexpected(std::move(plan.error()));
+      if (functions.mayBlock(function->name))
+        return Unexpected(unimplemented("function '", function->name, "' may block"));
+    }
+  NodeSpec spec;
+  spec.name = call.node;
+  spec.op = call.op;
+  spec.device = call.device;
+  spec.attrs = call.attrs;
+  spec.inputs.resize(call.inputTypes.size());
+  for (DType type : call.inputTypes)
+    spec.inputTypes.push_back({type});
+  for (DType type : call.outputTypes)
+    spec.outputTypes.push_back({type});
+  return entry.bind(spec, &functions);
+}
+
+static Expected<BoundKernel> bindAny(const KernelCall &call, const KernelRegistry &registry,
+                                     FunctionLibrary *functions) {
+  if (const KernelRegistry::Bind *binder = registry.find(call.op))
+    return (*binder)(
+        {call.node, call.op, call.attrs, call.inputTypes, call.outputTypes, call.device});
+  const FunctionKernelEntry *entry = registry.findFunctionKernel(call.op);
+  if (!entry)
+    return Unexpected(unimplemented("there is no kernel"));
+  if (!functions)
+    return Unexpected(unimplemented("its kernel calls functions"));
+  return bindFunctionKernel(call, *entry, *functions);
+}
+
+Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &registry,
+                                 FunctionLibrary *functions) {
+  Expected<BoundKernel> kernel = bindAny(call, registry, functions);
   if (!kernel)
     return Unexpected(std::move(kernel.error()).atNode(call.node, call.op));
   if (kernel->mayBlock)

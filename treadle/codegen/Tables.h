@@ -25,9 +25,11 @@ struct ClusterTables {
   std::vector<Tensor> constants;
 };
 
-/// Binds the kernel of a call. Returns Unimplemented, naming the node, if there is none or it may
+/// Binds the kernel of a call. `functions`: those that kernels may call, which must outlive the
+/// kernel; null: none. Returns Unimplemented, naming the node, if there is no kernel or it may
 /// suspend.
-Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &registry);
+Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &registry,
+                                 FunctionLibrary *functions = nullptr);
 
 /// Serializes tables; the format depends on the byte order only. The elements of large constants
 /// are aligned to 64 bytes. Returns Unimplemented for constants that are handles.

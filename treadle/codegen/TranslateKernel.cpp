@@ -24,7 +24,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     return Unexpected(unsupported(node, "it has too many inputs"));
   AttrMap attrs = TREADLE_TRY(tfg::kernelAttributes(node));
   for (const auto &[name, value] : attrs)
-    if (std::holds_alternative<FunctionRef>(value) ||
+    if ((std::holds_alternative<FunctionRef>(value) && def->kind() != OpKind::HigherOrder) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unsupported(node, "its op calls functions"));
   const OpDef *same = aliasedOp(*def);

@@ -2,6 +2,7 @@
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
+#include "treadle/codegen/ReductionStarts.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
 #include "treadle/ops/OpTable.h"
@@ -472,7 +473,7 @@ std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
   return marked;
 }
 
-/// Reduces tensors of one shape with a function that combines an element of each.
+/// Reduces tensors of one known shape with a function that combines an element of each.
 MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   size_t count = node.numResults();
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
@@ -480,22 +481,25 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<bool>> isReduced =
       type && dims ? listedIn(dims, type.getRank()) : std::nullopt;
   if (!isReduced || inputs.size() != 2 * count || !llvm::is_contained(*isReduced, true))
-    return Unexpected(Translator::unsupported(node, "its shapes or dimensions aren't known"));
+    return std::nullopt;
   SmallVector<Value> tensors, starts;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     (i < count ? tensors : starts).push_back(input.value);
     auto own = dyn_cast<RankedTensorType>(input.value.getType());
     if (!isNative(elementOf(input.value.getType())) ||
         (i < count ? !own || own.getShape() != type.getShape() || !own.hasStaticShape()
-                   : !matchPattern(input.value, m_Constant())))
-      return Unexpected(Translator::unsupported(
-          node, "its tensors don't have one known shape, or its initial values aren't constant"));
+                   : isTensor(input.value.getType())))
+      return std::nullopt;
   }
+  std::optional<ReductionStarts> start =
+      ReductionStarts::make(t.b, t.loc, starts, type.getShape(), *isReduced);
+  if (!start)
+    return std::nullopt;
   MaybeValues failure = std::nullopt;
-  auto merge = [&](OpBuilder &b, Location, ValueRange elements, ValueRange sums) {
+  auto merge = [&](OpBuilder &b, Location loc, ValueRange elements, ValueRange sums) {
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
-    SmallVector<Value> scalars(sums);
+    SmallVector<Value> scalars = start->before(t.b, loc, sums);
     llvm::append_range(scalars, elements);
     Expected<SmallVector<Value>> merged = applied(t, node, "reducer", scalars);
     if (merged)
@@ -503,7 +507,7 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
     failure = Unexpected(std::move(merged.error()));
     return SmallVector<Value>(sums);
   };
-  SmallVector<Value> made = reduced(t, tensors, *isReduced, starts, merge);
+  SmallVector<Value> made = reduced(t, tensors, *isReduced, start->ofDestinations(), merge);
   if (!failure)
     return failure;
   if (!areAllowedPerElement(made.front().getDefiningOp()->getRegion(0).front()))
