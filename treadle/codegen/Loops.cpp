@@ -619,6 +619,13 @@ bool shouldFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
          producer->getNumResults() + reader->getNumResults() <= maxResults;
 }
 
+/// Whether the op combines elements one after the other, such as argmax: its innermost loop isn't
+/// vectorized.
+bool isSequential(linalg::GenericOp op) {
+  return op.getNumReductionLoops() && op.getNumResults() > 1 &&
+         op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+}
+
 /// Whether to fuse the producer of an operand into its consumer.
 bool shouldFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
@@ -636,6 +643,9 @@ bool shouldFuse(OpOperand &read) {
     return false;
   if (onlyRearranges(made))
     return true;
+  constexpr int64_t mostSequential = 2'000;
+  if (isSequential(consumer) && costOf(made) + costOf(consumer) > mostSequential)
+    return false;
   if (!producer->hasOneUse())
     return shouldFuseShared(made, consumer);
   // With several readers, the element would be recomputed for each; loading it is cheaper,
