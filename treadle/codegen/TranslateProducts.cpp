@@ -83,11 +83,12 @@ public:
     FastMathScope scope(t.b, t.options.fastMath);
     if (std::optional<TracedValue> small = inRegisters())
       return Values{std::move(*small)};
-    if (isa<ComplexType>(element) ||
-        steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13) ||
+    const bool isSummed = !equation.summed().empty();
+    const bool isOfMatrices = equation.left.size() >= 2 && equation.right.size() >= 2;
+    if (isa<ComplexType>(element) || steps() > (isSummed && isOfMatrices ? 1 << 13 : 1 << 16) ||
         !t.mayUnroll(opsOfLoops))
       return std::nullopt;
-    return Values{byLoops()};
+    return Values{isSummed ? byLoops() : outerProduct()};
   }
 
 private:
@@ -157,6 +158,20 @@ private:
     return linearize(place, computeStrides(sizesOf(own)));
   }
 
+  /// Multiplies without sums, so that the ops around can be fused with it.
+  TracedValue outerProduct() {
+    Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), element);
+    SmallVector loops(letters.size(), utils::IteratorType::parallel);
+    auto generic = linalg::GenericOp::create(
+        t.b, t.loc, TypeRange(empty.getType()), {inputs[0].value, inputs[1].value}, empty,
+        {mapOf(equation.left), mapOf(equation.right), mapOf(equation.out)}, loops,
+        [&](OpBuilder &b, Location loc, ValueRange in) {
+          Value product = multiplied(b, loc, widened(b, loc, in[0]), widened(b, loc, in[1]));
+          linalg::YieldOp::create(b, loc, narrowed(b, loc, product, element));
+        });
+    return t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+  }
+
   TracedValue byLoops() {
     SmallVector<utils::IteratorType> loops;
     for (char letter : letters)
@@ -203,7 +218,7 @@ private:
 MaybeValues einsum(Translator &t, tfg::Node node, Values inputs) {
   auto text = node.attr<StringAttr>("equation");
   std::optional<Equation> equation = text ? Equation::parse(text.getValue()) : std::nullopt;
-  if (!equation || inputs.size() != 2 || equation->summed().empty())
+  if (!equation || inputs.size() != 2)
     return std::nullopt;
   return ProductWriter(t, node, inputs, *equation).write();
 }
