@@ -72,3 +72,46 @@ def test_matrices_without_an_inverse_or_a_root_say_so():
         assert wanted[6] == got[6] == 1
         np.testing.assert_array_equal(got[0], wanted[0])
         np.testing.assert_array_equal(got[1], wanted[1])
+
+
+SYSTEMS = """
+func.func @main(%a: tensor<BNxNxT>, %b: tensor<BRxT>) -> tensor<BRxT> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %l:2 = stablehlo.while(%i = %zero, %x = %b) : tensor<i32>, tensor<BRxT>
+  cond {
+    %more = stablehlo.compare LT, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %d = stablehlo.custom_call @lapack_Ktrsm_ffi(%a, %x) {mhlo.backend_config = {CONFIG}, api_version = 4 : i32} : (tensor<BNxNxT>, tensor<BRxT>) -> tensor<BRxT>
+    stablehlo.return %next, %d : tensor<i32>, tensor<BRxT>
+  }
+  return %l#1 : tensor<BRxT>
+}
+"""
+
+
+@pytest.mark.parametrize("uplo", "LU")
+@pytest.mark.parametrize("side", "LR")
+@pytest.mark.parametrize("turned", "NT")
+@pytest.mark.parametrize(("n", "batch"), [(1, ()), (3, ()), (5, (2,)), (2, (2, 3))])
+def test_systems_with_many_right_hand_sides(n, batch, side, uplo, turned):
+    options = {"side": side, "uplo": uplo, "trans_x": turned, "diag": "N"}
+    config = ", ".join(f"{name} = {ord(value)} : ui8" for name, value in options.items())
+    before = "".join(f"{size}x" for size in batch)
+    shape = (*batch, n, 37) if side == "L" else (*batch, 37, n)
+    text = SYSTEMS.replace("BNxNx", f"{before}{n}x{n}x").replace("CONFIG", config)
+    text = text.replace("BRx", "x".join(map(str, shape)) + "x").replace("T>", "f64>")
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(*batch, n, n)) + 3 * np.eye(n)
+    b = rng.normal(size=shape)
+    session = treadle.Session(
+        text.replace("lapack_K", "lapack_d").encode(), tier="jit", statistics=True
+    )
+    got = session.run("while:1", {"arg0": a, "arg1": b})
+    matrix = np.tril(a) if uplo == "L" else np.triu(a)
+    matrix = np.swapaxes(matrix, -1, -2) if turned == "T" else matrix
+    product = matrix @ got if side == "L" else got @ matrix
+    np.testing.assert_allclose(product, b, rtol=1e-9, atol=1e-12)
+    assert (session.statistics().compiled_calls, session.statistics().bails) == (1, 0)

@@ -293,29 +293,72 @@ MaybeValues potrf(Translator &t, tfg::Node node, const Values &inputs) {
        })});
 }
 
+/// The solution of triangular systems: X of A X = B, or of X A = B if `isRight`.
+struct TriangularSystem {
+  bool isLower, isTurned, isRight, hasUnitDiagonal;
+
+  explicit TriangularSystem(tfg::Node node)
+      : isLower(letter(node, "uplo", 'L') == 'L'), isTurned(letter(node, "trans_x", 'N') != 'N'),
+        isRight(letter(node, "side", 'L') == 'R'),
+        hasUnitDiagonal(letter(node, "diag", 'N') == 'U') {}
+
+  /// `b` has a column for each right-hand side; so has the result.
+  Matrix solve(DoubleEmitter &s, const Matrix &a, Matrix b) const {
+    const bool swaps = isTurned != isRight;
+    return solveTriangular(s, swaps ? a.transposed() : a, std::move(b), isLower != swaps,
+                           hasUnitDiagonal);
+  }
+};
+
+/// Solves for many right-hand sides, each by itself, so that vectors hold several.
+std::optional<TracedValue> solveEach(Translator &t, const TriangularSystem &system,
+                                     const Values &inputs, RankedTensorType a, RankedTensorType b) {
+  const int64_t numRows = a.getShape().back();
+  SmallVector<Value> sizes = t.asIndices(b.getShape()), loops = sizes;
+  loops.erase(loops.end() - (system.isRight ? 1 : 2));
+  Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(b.getElementType()));
+  Value written = writeTensor(
+      t, t.filled(sizes, none, {}), loops, /*isParallel=*/true, [&](Value tensor, ValueRange at) {
+        auto placeOf = [&](int64_t row) {
+          SmallVector<Value> place(at);
+          place.insert(place.end() - (system.isRight ? 0 : 1), t.index(row));
+          return place;
+        };
+        DoubleEmitter s{t.b, t.loc};
+        Matrix x{numRows, 1, {}};
+        for (int64_t i = 0; i < numRows; ++i)
+          x.elements.push_back(
+              castTo(t.b, t.loc, t.elementAt(t.b, t.loc, inputs[1], placeOf(i)), t.b.getF64Type()));
+        x = system.solve(s, matrixAt(t, inputs[0], at.drop_back()), std::move(x));
+        for (auto [i, value] : llvm::enumerate(x.elements))
+          rc::StoreOp::create(t.b, t.loc, tensor, placeOf(static_cast<int64_t>(i)),
+                              castTo(t.b, t.loc, value, b.getElementType()));
+        return true;
+      });
+  return written ? std::optional(TracedValue{written, {}}) : std::nullopt;
+}
+
 MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {
-  RankedTensorType a = inputs.size() == 2 ? matricesOf(inputs[0]) : RankedTensorType(),
-                   b = a ? matricesOf(inputs[1]) : RankedTensorType();
-  bool isLower = letter(node, "uplo", 'L') == 'L', isTurned = letter(node, "trans_x", 'N') != 'N',
-       isRight = letter(node, "side", 'L') == 'R';
-  if (!b || a.getElementType() != b.getElementType() || !mayUnrollMatrix(t, a) ||
-      !mayUnrollMatrix(t, b) || a.getShape().drop_back(2) != b.getShape().drop_back(2))
+  RankedTensorType a = inputs.size() == 2 ? matricesOf(inputs[0]) : RankedTensorType();
+  auto b = a ? dyn_cast<RankedTensorType>(inputs[1].value.getType()) : RankedTensorType();
+  const TriangularSystem system(node);
+  if (!b || !b.hasStaticShape() || a.getRank() != b.getRank() ||
+      a.getElementType() != b.getElementType() || !mayUnrollMatrix(t, a) ||
+      a.getShape().drop_back(2) != b.getShape().drop_back(2))
     return std::nullopt;
   ArrayRef<int64_t> own = a.getShape().take_back(2), right = b.getShape().take_back(2);
-  if (own[0] != own[1] || own[0] != right[isRight ? 1 : 0])
+  if (own[0] != own[1] || own[0] != right[system.isRight ? 1 : 0])
+    return std::nullopt;
+  if (right[system.isRight ? 0 : 1] > maxColumns)
+    return valuesOf(solveEach(t, system, inputs, a, b));
+  if (!matricesOf(inputs[1]) || !mayUnrollMatrix(t, b))
     return std::nullopt;
   return valuesOf(
       partByPart(t, a.getShape().drop_back(2), right, b.getElementType(), [&](ValueRange at) {
         DoubleEmitter s{t.b, t.loc};
-        Matrix factor = matrixAt(t, inputs[0], at), x = matrixAt(t, inputs[1], at);
-        bool lower = isLower;
-        if (isTurned != isRight) {
-          factor = factor.transposed();
-          lower = !lower;
-        }
-        x = solveTriangular(s, factor, isRight ? x.transposed() : x, lower,
-                            letter(node, "diag", 'N') == 'U');
-        return (isRight ? x.transposed() : x).elements;
+        Matrix x = matrixAt(t, inputs[1], at);
+        x = system.solve(s, matrixAt(t, inputs[0], at), system.isRight ? x.transposed() : x);
+        return (system.isRight ? x.transposed() : x).elements;
       }));
 }
 
