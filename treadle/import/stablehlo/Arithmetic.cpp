@@ -151,6 +151,30 @@ static LogicalResult readComplexAtan2(BodyConverter &body, Operation *op) {
   return done(body, op, complexOf(log.unary("Imag", part), -log.unary("Real", part)).as(given));
 }
 
+/// Whether the value is a constant of zeros, none of which is -0.
+static bool isPositiveZero(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && op->getName().stripDialect() == "broadcast_in_dim")
+    op = op->getOperand(0).getDefiningOp();
+  auto elements = op && op->getName().stripDialect() == "constant"
+                      ? dyn_cast_or_null<DenseFPElementsAttr>(op->getAttr("value"))
+                      : DenseFPElementsAttr();
+  return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isPosZero();
+}
+
+/// Returns the number of the operand x of max(x, 0).
+static std::optional<unsigned> positivePartOperand(Operation *op) {
+  Type element = elementOf(op->getResult(0).getType());
+  if (op->getName().stripDialect() != "maximum" || !isFloat(element) ||
+      computationType(element) != element)
+    return std::nullopt;
+  for (unsigned zero : {0, 1})
+    if (isPositiveZero(op->getOperand(zero)) &&
+        op->getOperand(1 - zero).getType() == op->getResult(0).getType())
+      return 1 - zero;
+  return std::nullopt;
+}
+
 static LogicalResult readSame(BodyConverter &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   const Same *row = llvm::find_if(same, [&](const Same &s) { return s.op == name; });
@@ -162,6 +186,9 @@ static LogicalResult readSame(BodyConverter &body, Operation *op) {
     return readComplexOrder(body, op);
   if (isComplex(element) && name == "atan2")
     return readComplexAtan2(body, op);
+  // Kernels of products compute Relu in the same pass.
+  if (std::optional<unsigned> x = positivePartOperand(op))
+    return done(body, op, body.like("Relu", input(body, op, *x)));
   if (name == "abs" && isUnsigned(element))
     return done(body, op, value);
   if (name == "abs" && isComplex(element))
