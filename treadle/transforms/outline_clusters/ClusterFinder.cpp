@@ -129,11 +129,19 @@ private:
   llvm::IntEqClasses connected;
 };
 
+/// A cluster saves the calls of the nodes' kernels; of large tensors, also their way through
+/// memory.
 bool isProfitable(ArrayRef<Node> nodes) {
-  return llvm::count_if(nodes, [](Node node) {
-           NativeForm form = nativeForm(node);
-           return form == NativeForm::Computes || (form == NativeForm::None && isSmallWork(node));
-         }) >= minCompiledNodes;
+  constexpr int64_t large = 4 << 10; // elements
+  int64_t small = 0, ofLarge = 0;
+  for (Node node : nodes) {
+    if (opFacts(node.opType()).native == NativeForm::Passes ||
+        (nativeForm(node) != NativeForm::Computes && !isSmallWork(node)))
+      continue;
+    auto type = dyn_cast<RankedTensorType>(node->getResult(0).getType());
+    ++(type && type.hasStaticShape() && type.getNumElements() >= large ? ofLarge : small);
+  }
+  return small + ofLarge >= minCompiledNodes || ofLarge >= minCompiledLargeNodes;
 }
 
 } // namespace

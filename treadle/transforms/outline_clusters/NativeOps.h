@@ -24,6 +24,9 @@ bool isSmallWork(Node node);
 /// the cluster costs as much as it saves.
 inline constexpr int64_t minCompiledNodes = 5;
 
+/// The same for nodes whose results are known to be large.
+inline constexpr int64_t minCompiledLargeNodes = 2;
+
 /// The maximum number of nodes in such a cluster.
 inline constexpr size_t maxCompiledNodes = 2000;
 

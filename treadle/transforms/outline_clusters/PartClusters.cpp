@@ -49,7 +49,7 @@ void SubgraphClusters::outlineStraight(PrunedSubgraph &part, bool onlyInner) {
   int64_t computing = 0;
   auto computesEnough = [&](Node node) {
     return (nativeForm(node) != NativeForm::None || isSmallWork(node)) &&
-           ++computing == minCompiledNodes;
+           ++computing == minCompiledLargeNodes;
   };
   if (!onlyInner && part.size() <= maxGraphNodes && part.hasNode(computesEnough))
     outline(part, part.copyNodes(), finder.straight(part.copyNodes(), {}));
