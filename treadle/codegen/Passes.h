@@ -21,9 +21,9 @@ int64_t weightOf(mlir::Operation &op);
 /// Splits long blocks into functions, called pieces, that share an array of slots for values used
 /// across pieces; later steps see one piece at a time. Leaves clusters with less than `least`
 /// operations unchanged, and those that already have pieces.
-constexpr int64_t pieceWeight = 1000;
+constexpr int64_t pieceWeight = 500;
 void outline(mlir::func::FuncOp cluster, int64_t weight = pieceWeight,
-             int64_t least = 10 * pieceWeight);
+             int64_t least = 3 * pieceWeight);
 
 /// Fusion is superlinear: for larger clusters, pieces are made before it.
 constexpr int64_t maxFusionWeight = 30'000;
