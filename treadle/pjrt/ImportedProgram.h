@@ -14,7 +14,7 @@ struct ProgramValue {
   std::vector<int64_t> dims, shardDims;
   hlo::Sharding sharding;
   bool mayOverwrite = false; // a result may reuse the argument's memory
-  bool isToken = false;      // of any dtype and shape; as an argument it isn't fed
+  bool isToken = false;      // accepts any dtype and shape; an argument isn't fed
   std::string memoryKind;    // of a result, such as `device`
 };
 

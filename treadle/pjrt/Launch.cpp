@@ -32,19 +32,25 @@ private:
   void fail(const Error &error);
 };
 
+/// A token only orders runs, so it fails only if the error has no other result.
 void Launch::fail(const Error &error) {
-  for (const auto &result : results)
-    result->fail(error);
+  const std::vector<ProgramValue> &values = compiled->program.results;
+  bool areTokens = std::ranges::all_of(values, &ProgramValue::isToken);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (values[i].isToken && !areTokens)
+      results[i]->hold(Tensor::scalar(DType::Bool, true));
+    else
+      results[i]->fail(error);
   done->fail(error);
 }
 
 Expected<std::vector<Tensor>> Launch::compute() {
   if (multiDeviceRun)
     return multiDeviceRun->run(place);
+  const ImportedProgram &program = compiled->program;
   for (const auto &argument : arguments)
     if (const Error *error = argument->wait())
       return Unexpected(*error);
-  const ImportedProgram &program = compiled->program;
   Session::Feeds feeds;
   feeds.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {

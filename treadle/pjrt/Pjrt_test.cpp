@@ -173,6 +173,23 @@ TEST_F(PjrtTest, ProgramsRun) {
   destroy(twice);
 }
 
+TEST_F(PjrtTest, TokensAreTakenAndIgnored) {
+  PJRT_LoadedExecutable *program = nullptr;
+  ASSERT_EQ(compile(R"(
+func.func public @main(%token: !stablehlo.token, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %x, %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+})",
+                    program),
+            "");
+  PJRT_Buffer *token = buffer({}, {0}), *x = buffer({1, 2}, {2}), *y = nullptr;
+  ASSERT_EQ(execute(program, {token, x}, y), "");
+  EXPECT_THAT(read(y), ElementsAre(2, 4));
+  for (PJRT_Buffer *each : {token, x, y})
+    destroy(each);
+  destroy(program);
+}
+
 TEST_F(PjrtTest, RunsQueueUp) {
   PJRT_LoadedExecutable *twice = nullptr;
   ASSERT_EQ(compile(doubled, twice), "");
