@@ -107,6 +107,57 @@ def ordered_callbacks():
     return seen
 
 
+def callbacks_in_branches():
+    calls, seen = [], []
+
+    def twice(x):
+        calls.append(1)
+        return np.asarray(x) * 2
+
+    @jax.jit
+    def f(x, first):
+        def step(i, x):
+            def call(x):
+                jax.debug.callback(lambda i: seen.append(int(i)), i, ordered=True)
+                return jax.pure_callback(twice, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+            return lax.cond(i < first, lambda x: x + 1, call, x)
+
+        return lax.fori_loop(0, 5, step, x)
+
+    results = []
+    for first in (9, 3, 0, 4):
+        calls.clear()
+        results.append([float(f(jnp.ones(3), first)[1]), len(calls)])
+    jax.effects_barrier()
+    return [results, seen]
+
+
+def callbacks_that_fail_in_loops():
+    seen = []
+
+    def fail(x):
+        seen.append("fail")
+        raise ValueError("wrong")
+
+    @jax.jit
+    def f(x, last):
+        def step(i, x):
+            jax.debug.callback(lambda i: seen.append(int(i)), i, ordered=True)
+            shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+            return lax.cond(i == last, lambda x: jax.pure_callback(fail, shape, x), jnp.cos, x)
+
+        return lax.fori_loop(0, 4, step, x)
+
+    for last in (2, 9):
+        try:
+            f(jnp.ones(20), last).block_until_ready()
+        except Exception as error:
+            seen.append("wrong" in str(error))
+    jax.effects_barrier()
+    return seen
+
+
 def callbacks_on_buffers():
     from jax.experimental.buffer_callback import buffer_callback
 
@@ -319,6 +370,11 @@ EXPECTED = {
     "functions_exported_for_cpus": [[[2, 0], [1, 2]], [[4, 0], [2, 4]], True],
     "branches_by_platform": [[0], [7], [8], [0], [0]],
     "ordered_callbacks": [0, 1, 2, 3],
+    "callbacks_in_branches": [
+        [[6, 0], [16, 2], [32, 5], [10, 1]],
+        [3, 4, 0, 1, 2, 3, 4, 4],
+    ],
+    "callbacks_that_fail_in_loops": [0, 1, 2, "fail", True, 0, 1, 2, 3],
     "callbacks_on_buffers": [
         [[0, 3, 6], [9, 12, 15]],
         [[0, 2, 4], [6, 8, 10]],
@@ -364,7 +420,9 @@ def values():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_gives_what_it_should(values, name):
     mixed = (
+        "callbacks_in_branches",
         "callbacks_on_buffers",
+        "callbacks_that_fail_in_loops",
         "donation",
         "functions_exported_for_cpus",
         "failures_that_pass",

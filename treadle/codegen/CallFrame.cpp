@@ -99,7 +99,8 @@ void treadle_release_all(TensorBlock **blocks, int64_t count) {
 
 int32_t treadle_kernel(CallFrame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
                        uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
-  const auto &[kernel, expected, copies] = frame->kernels[number];
+  const auto &[kernel, expected, copies, runsPython, hasEffects] = frame->kernels[number];
+  frame->hadEffects |= hasEffects;
   uint32_t indices[maxKernelInputs];
   for (int i = 0; i < numInputs; ++i)
     indices[i] = i | (takes >> i & 1 ? InputIndex::takeBit : 0);
@@ -128,7 +129,7 @@ int32_t treadle_kernel(CallFrame *frame, int32_t number, int32_t numInputs, Tens
   if (!succeeded)
     for (int i = 0; i < numOutputs; ++i)
       asTensors(outputs)[i].reset();
-  if (ctx.hasFailed() && frame->failure)
+  if (ctx.hasFailed())
     *frame->failure = {number, std::move(*ctx.error)};
   return succeeded;
 }

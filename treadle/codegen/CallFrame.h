@@ -24,6 +24,7 @@ struct ClusterKernel {
   BoundKernel kernel;
   std::vector<ExpectedShape> outputs;
   bool copies = false; // its results only rearrange elements of its inputs
+  bool runsPython = false, hasEffects = false;
 };
 
 /// The error of a kernel, with the kernel's number.
@@ -46,9 +47,11 @@ struct CallFrame {
   const WatchedValue *watched; // values of the cluster's variables
   const ClusterKernel *kernels;
   RunState *run;
-  /// Receives the error of a kernel; null if the interpreter will run into it again.
-  KernelFailure *failure = nullptr;
+  KernelFailure *failure;              // receives the error of a kernel
   ClusterCounters *counters = nullptr; // null: nothing is counted
+  /// Whether a kernel with side effects was called, so that the interpreter must not run the
+  /// cluster again.
+  bool hadEffects = false;
 };
 
 inline void countAllocation(ClusterCounters &counters, const Tensor &made, bool isCopy) {

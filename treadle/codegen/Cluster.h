@@ -69,15 +69,17 @@ struct TranslationOptions {
   /// Returns the value of the variable that a VarHandleOp names, empty if it has none. Used for
   /// code that outlives the variables. If null, variables are read when the code runs.
   std::function<Tensor(tfg::Node)> variable = {};
+  /// Whether the code may run Python code.
+  bool callsPython = true;
   /// Records the origin of each op, so that `link` can add counters; null: nothing is counted.
   MeteredCode *metered = nullptr;
 };
 
-/// Translates a function whose only side effects are on variables to tensor code: scalars in
-/// registers, elementwise ops in linalg, loops and conditionals in scf, and calls of kernels for
-/// the rest. Functions that it calls are inlined. Values of variables follow the arguments, and
-/// their new values the results; effects become visible when the caller writes these back. Returns
-/// Unimplemented, naming the node, if a node can't be compiled.
+/// Translates a function whose only side effects are on variables or of Python code to tensor code:
+/// scalars in registers, elementwise ops in linalg, loops and conditionals in scf, and calls of
+/// kernels for the rest. Functions that it calls are inlined. Values of variables follow the
+/// arguments, and their new values the results; effects become visible when the caller writes these
+/// back. Returns Unimplemented, naming the node, if a node can't be compiled.
 Expected<TensorProgram> translate(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, mlir::MLIRContext &context,
                                   const TranslationOptions &options = {});

@@ -200,8 +200,8 @@ private:
   static constexpr int maxRepeats = 4;
 
   /// VariablesChanged: another run changed a variable. BailedOut: the code bailed out, or the run
-  /// was stopped.
-  enum class Outcome : uint8_t { Done, NoCode, VariablesChanged, BailedOut };
+  /// was stopped. Failed: the error has been reported.
+  enum class Outcome : uint8_t { Done, NoCode, VariablesChanged, BailedOut, Failed };
 
   Variant *find(OpContext &ctx, const VariableSnapshot &variables);
   Variant *add(OpContext &ctx, const VariableSnapshot &variables, bool isExact = false);
@@ -213,7 +213,7 @@ private:
   const CompiledCluster *codeFor(Variant *variant);
   static bool mayHaveCode(const Variant &variant);
   Outcome attempt(OpContext &ctx, Variant *&variant);
-  bool runCode(const CompiledCluster &code, OpContext &ctx, VariableSnapshot &variables);
+  Expected<bool> runCode(const CompiledCluster &code, OpContext &ctx, VariableSnapshot &variables);
   Expected<const Plan *> plan();
   bool mayCompile();
   void interpret(OpContext &ctx, std::span<Tensor> arguments);
@@ -409,8 +409,8 @@ void ClusterSite::note(Trace &trace, bool isCompiled) {
 }
 
 /// Returns false if the code bailed out, or another run changed a variable.
-bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx,
-                          VariableSnapshot &variables) {
+Expected<bool> ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx,
+                                    VariableSnapshot &variables) {
   size_t numInputs = ctx.numInputs(), numVariables = variables.size();
   std::vector<Tensor> arguments(numInputs + numVariables);
   for (size_t i = 0; i < numInputs; ++i)
@@ -422,7 +422,7 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx,
   if (!numVariables)
     return code.run(arguments, outputs, ctx.run(), counters);
   std::vector<Tensor> results(numResults + numVariables);
-  if (!code.run(arguments, results, ctx.run(), counters, variables.watched()) ||
+  if (!TREADLE_TRY(code.run(arguments, results, ctx.run(), counters, variables.watched())) ||
       !variables.write(std::span(results).subspan(numResults)))
     return false;
   std::move(results.begin(), results.begin() + static_cast<ptrdiff_t>(numResults), outputs.begin());
@@ -439,7 +439,12 @@ ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   const CompiledCluster *code = codeFor(variant);
   if (!code)
     return Outcome::NoCode;
-  if (runCode(*code, ctx, variables)) {
+  Expected<bool> isDone = runCode(*code, ctx, variables);
+  if (!isDone) {
+    ctx.fail(std::move(isDone.error()));
+    return Outcome::Failed;
+  }
+  if (*isDone) {
     if (!variant->isExact && remainingExact.load(std::memory_order_relaxed) > 0)
       noteShapes(*variant, ctx, variables);
     return Outcome::Done;
@@ -467,7 +472,7 @@ void ClusterSite::run(OpContext &ctx) {
     outcome = attempt(ctx, variant);
   if (isFirst)
     wasCalled.store(true, std::memory_order_relaxed);
-  bool isDone = outcome == Outcome::Done;
+  bool isDone = outcome == Outcome::Done || outcome == Outcome::Failed;
   if (ClusterCounters *counters = owner.options.counters.get())
     ClusterCounters::add(isDone                       ? counters->calls
                          : outcome == Outcome::NoCode ? counters->interpreted

@@ -70,8 +70,23 @@ bool movesElements(const std::string &op) {
 
 CompiledCluster::~CompiledCluster() = default;
 
-bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
-                          ClusterCounters *counters, const WatchedValue *watched) const {
+Expected<bool> CompiledCluster::bailed(const CallFrame &frame) const {
+  KernelFailure &failure = *frame.failure;
+  if (failure.kernel >= 0 && (frame.hadEffects || kernels[failure.kernel].runsPython)) {
+    const auto &[node, op] = kernelNames[failure.kernel];
+    return Unexpected(std::move(failure.error).atNode(node, op));
+  }
+  if (!frame.hadEffects)
+    return false;
+  return Unexpected(frame.run->isStopped()
+                        ? frame.run->stopReason()
+                        : resourceExhausted("compiled code ran out of memory after Python code "
+                                            "with side effects, which can't be repeated"));
+}
+
+Expected<bool> CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results,
+                                    RunState &run, ClusterCounters *counters,
+                                    const WatchedValue *watched) const {
   constexpr size_t few = 32;
   TensorBlock *fewBlocks[few];
   std::vector<TensorBlock *> manyBlocks;
@@ -83,10 +98,11 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   TensorBlock **out = in + arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i)
     in[i] = arguments[i].take();
-  CallFrame frame{&run.stopFlag(), constantBlocks.data(), watched, kernels.data(), &run, nullptr,
+  KernelFailure failure;
+  CallFrame frame{&run.stopFlag(), constantBlocks.data(), watched, kernels.data(), &run, &failure,
                   counters};
   if (entry(&frame, in, out) != 0)
-    return false;
+    return bailed(frame);
   for (size_t i = 0; i < results.size(); ++i)
     results[i] = Tensor::adopt(out[i]);
   return true;
@@ -170,7 +186,11 @@ bind(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary *func
   compiled->charge.emplace(compiled->share, llvm::alignTo(cluster.code->bytes, page));
   for (const KernelCall &call : cluster.tables.kernels) {
     BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels, functions));
-    compiled->kernels.push_back({std::move(kernel), call.outputs, movesElements(call.op)});
+    const OpDef *def = lookupOp(call.op);
+    bool runsPython = def && def->facts().runsPython;
+    compiled->kernels.push_back({std::move(kernel), call.outputs, movesElements(call.op),
+                                 runsPython, runsPython && def->isStateful()});
+    compiled->kernelNames.emplace_back(call.node, call.op);
   }
   compiled->constants = std::move(cluster.tables.constants);
   llvm::append_range(compiled->constants, cluster.code->constants);

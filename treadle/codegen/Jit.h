@@ -41,13 +41,18 @@ public:
   ~CompiledCluster();
 
   /// Runs the code and consumes the arguments. Returns false if the code bails out; the interpreter
-  /// must then run the cluster, with arguments that the caller has kept. Updates statistics if
-  /// enabled. Values of variables are the last arguments and the last results; `watched` tells
-  /// where each comes from.
-  bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
-           ClusterCounters *counters = nullptr, const WatchedValue *watched = nullptr) const;
+  /// must then run the cluster, with arguments that the caller has kept. If Python code has failed,
+  /// or has had side effects before the code bails out, returns the error instead: nothing must run
+  /// twice. Updates statistics if enabled. Values of variables are the last arguments and the last
+  /// results; `watched` tells where each comes from.
+  Expected<bool> run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
+                     ClusterCounters *counters = nullptr,
+                     const WatchedValue *watched = nullptr) const;
 
 private:
+  /// Returns false, or the error, after the code has bailed out.
+  Expected<bool> bailed(const CallFrame &frame) const;
+
   friend Expected<std::shared_ptr<const CompiledCluster>>
   bind(LinkedCluster cluster, const KernelRegistry &kernels, FunctionLibrary *functions);
   std::shared_ptr<const LinkedCode> code;
@@ -55,6 +60,7 @@ private:
   std::optional<MemoryCharge> charge; // for the code, which may be shared
   ClusterCode entry = nullptr;
   std::vector<ClusterKernel> kernels;
+  std::vector<std::pair<std::string, std::string>> kernelNames; // node and op of each
   std::vector<Tensor> constants;
   std::vector<TensorBlock *> constantBlocks;
 };

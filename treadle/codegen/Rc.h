@@ -18,7 +18,8 @@ inline constexpr llvm::StringLiteral partAttr = "rc.part";
 inline constexpr llvm::StringLiteral pieceAttr = "rc.piece";
 /// On a reducing `linalg.generic` over memory: the initial value of each output.
 inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
-/// On an `rc.kernel` that must not be moved or duplicated, because it works on a variable.
+/// On an `rc.kernel` that must not be moved or duplicated, because it works on a variable or runs
+/// Python code.
 inline constexpr llvm::StringLiteral staysAttr = "rc.stays";
 } // namespace treadle::rc
 

@@ -22,7 +22,9 @@ def Rc_Dialect : Dialect {
       that is needed twice is retained first.
 
     No operation of the dialect has side effects other than on memory, so compiled code can stop
-    at any check, release its references, and let the interpreter run the cluster.
+    at any check, release its references, and let the interpreter run the cluster. The exception
+    are kernels that run Python code: a cluster that calls some with side effects has no checks
+    that can fail, except for a lack of memory and a stopped run.
   }];
   let useDefaultTypePrinterParser = 1;
 }

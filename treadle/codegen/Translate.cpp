@@ -5,6 +5,7 @@
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -152,11 +153,68 @@ static Type stated(Type type, Type argument) {
   return known.clone(shape);
 }
 
+static bool hasPythonEffects(StringRef op) {
+  const OpDef *def = lookupOp(op);
+  return def && def->facts().runsPython && def->isStateful();
+}
+
+/// Whether the function, or one that it calls, runs Python code with side effects.
+static bool hasPythonEffects(tfg::FuncOp function, const FindFunction &find,
+                             DenseSet<Operation *> &seen) {
+  if (!function || function.isExternal() || !seen.insert(function).second)
+    return false;
+  bool found = false;
+  for (Operation &op : function.getEntry().without_terminator()) {
+    tfg::Node node(&op);
+    found = found || hasPythonEffects(node.opType());
+    tfg::forEachCallee(node, [&](StringRef callee) {
+      found = found || hasPythonEffects(find(callee), find, seen);
+    });
+  }
+  return found;
+}
+
+/// Whether a condition is true for constant operands.
+static bool isAlwaysTrue(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  SmallVector<OpFoldResult> folded;
+  if (!op || failed(op->fold(folded)) || folded.size() != 1)
+    return matchPattern(condition, m_One());
+  auto value = dyn_cast<Attribute>(folded.front());
+  auto truth = dyn_cast_or_null<IntegerAttr>(value);
+  return truth && truth.getValue().isOne();
+}
+
+/// Whether an op may bail out though memory suffices and the run goes on.
+static bool mayBailOut(Operation *op) {
+  if (auto check = dyn_cast<rc::CheckOp>(op))
+    return !check.getCondition().getDefiningOp<rc::RunningOp>() &&
+           !isAlwaysTrue(check.getCondition());
+  return isa<rc::SetOp, rc::RowOp, rc::PopOp, rc::StackOp>(op);
+}
+
+Expected<void> Translator::expectNoBailout() {
+  auto call = llvm::find_if(tables.kernels,
+                            [](const KernelCall &kernel) { return hasPythonEffects(kernel.op); });
+  if (call == tables.kernels.end())
+    return {};
+  auto bails = cluster.walk([](Operation *op) {
+    return mayBailOut(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!bails.wasInterrupted() && cells.empty())
+    return {};
+  return Unexpected(unimplemented("it has side effects, which the interpreter would repeat if a "
+                                  "check in compiled code failed")
+                        .atNode(call->node, call->op));
+}
+
 Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments) {
   if (function.getNumDataArguments() != arguments.size())
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
                                       function.getNumDataArguments(), " arguments, but gets ",
                                       arguments.size()));
+  DenseSet<Operation *> seen;
+  mustNotBail = hasPythonEffects(function, find, seen);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
@@ -204,6 +262,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   });
   if (weightOf(*cluster) > options.maxWeight)
     return Unexpected(tooLarge(function));
+  TREADLE_TRY(expectNoBailout());
   return TensorProgram{std::move(module), std::move(tables)};
 }
 

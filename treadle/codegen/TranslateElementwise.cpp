@@ -127,8 +127,11 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
     return op.apply(b, loc, scalars, result, /*isOfMany=*/true);
   };
   if (op.dividesIntegers && isa<IntegerType>(elementOf(inputs.back().value.getType())) &&
-      !NeverZero(constants).isTrueOf(node.data().back()))
+      !NeverZero(constants).isTrueOf(node.data().back())) {
+    if (mustNotBail)
+      return std::nullopt;
     checkNoZeros(inputs.back());
+  }
   std::optional<TracedValue> made = map(inputs, result, outcome(node, inputs), apply, applyToMany);
   return made ? MaybeValues(Values{std::move(*made)}) : std::nullopt;
 }

@@ -18,7 +18,9 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   if (!def)
     return Unexpected(unsupported(node, "its op is unknown"));
   const OpFacts &facts = def->facts();
-  if (def->isStateful() && !facts.readsVariables && !facts.updatesVariables)
+  if (facts.runsPython && !options.callsPython)
+    return Unexpected(unsupported(node, "it runs Python code"));
+  if (def->isStateful() && !facts.runsPython && !facts.readsVariables && !facts.updatesVariables)
     return Unexpected(unsupported(node, "its op has side effects or observes those of others"));
   if (inputs.size() > maxKernelInputs)
     return Unexpected(unsupported(node, "it has too many inputs"));
@@ -72,7 +74,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   Values results;
   for (auto [result, value] : llvm::zip(call.getOutputs(), shapes.values))
     results.push_back(unboxed(result, std::move(value)));
-  if (usesCells)
+  if (usesCells || facts.runsPython)
     call->setAttr(rc::staysAttr, b.getUnitAttr());
   return results;
 }

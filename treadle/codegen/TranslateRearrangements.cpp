@@ -87,7 +87,7 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
 bool checkIndices(Translator &t, const TracedValue &indices, Value size) {
   std::optional<SmallVector<Value>> values = t.indices(indices);
   std::optional<int64_t> known = getConstantIntValue(size);
-  if (!values)
+  if (!values || t.mustNotBail)
     return known && checkBelow(t, indices, *known);
   // The comparison is unsigned, so that negative indices are too large.
   for (Value value : *values)

@@ -220,7 +220,7 @@ Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reducti
 bool checkBelow(Translator &t, const TracedValue &indices, ArrayRef<int64_t> sizes) {
   auto type = dyn_cast<RankedTensorType>(indices.value.getType());
   Type element = type ? type.getElementType() : Type();
-  if (!type || !type.hasStaticShape() || type.getRank() == 0 || sizes.empty() ||
+  if (t.mustNotBail || !type || !type.hasStaticShape() || type.getRank() == 0 || sizes.empty() ||
       (sizes.size() > 1 && type.getShape().back() != std::ssize(sizes)) ||
       !(element.isSignlessInteger(32) || element.isSignlessInteger(64)) ||
       (element.isInteger(32) && llvm::any_of(sizes, [](int64_t size) {

@@ -22,7 +22,8 @@ namespace treadle::codegen {
 
 bool Translator::hasSideEffects(tfg::Node node) {
   if (const OpDef *def = lookupOp(node.opType());
-      def && (def->facts().updatesVariables || def->facts().checks))
+      def && (def->facts().updatesVariables || def->facts().checks ||
+              (def->facts().runsPython && def->isStateful())))
     return true;
   bool found = false;
   auto look = [&](StringRef name) {

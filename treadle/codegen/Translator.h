@@ -93,6 +93,8 @@ public:
   using Results = Expected<Values>;
   Results inlineFunction(tfg::FuncOp function, llvm::ArrayRef<TracedValue> arguments);
   Error tooLarge(tfg::FuncOp function) const;
+  /// Fails if the code calls Python code with side effects and contains a check that may fail.
+  Expected<void> expectNoBailout();
   Results call(tfg::Node node, mlir::Attribute function, llvm::ArrayRef<TracedValue> inputs);
   Results branches(tfg::Node node, const Values &inputs);
   Results loop(tfg::Node node, Values inputs);
@@ -201,6 +203,9 @@ public:
   std::optional<TracedValue> map(llvm::ArrayRef<TracedValue> inputs, mlir::Type result,
                                  KnownValue outcome, Compute compute, Compute many);
   void check(mlir::Value condition);
+  /// Whether ops should be left to kernels, which report errors, instead of being checked: the
+  /// interpreter can't repeat a cluster that has called Python code with side effects.
+  bool mustNotBail = false;
 
   static Error unsupported(tfg::Node node, std::string_view why) {
     return unimplemented(why).atNode(node.name().str(), node.opType().str());

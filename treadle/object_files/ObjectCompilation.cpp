@@ -378,6 +378,7 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function,
                                                         const FunctionSpec &spec,
                                                         const std::vector<Dimension> &ones) {
   codegen::TranslationOptions options;
+  options.callsPython = false;
   options.maxUnrolled = maxUnrolled;
   options.fastMath = fastMath;
   options.variable = [&](tfg::Node node) { return variableOf(node, variables); };

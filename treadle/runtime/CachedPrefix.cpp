@@ -76,6 +76,8 @@ CachedPrefix::Role CachedPrefix::roleOf(const NodeSpec &spec, const PlanNode &no
     return Role::MayWriteVariables;
   bool takesObjects = std::ranges::any_of(spec.inputTypes, isObject);
   bool givesObjects = std::ranges::any_of(spec.outputTypes, isObject);
+  if (spec.cluster && spec.cluster->runsPython)
+    return Role::MayWriteVariables;
   if (info.isCluster) // a cluster only modifies its inputs
     return takesObjects   ? Role::MayWriteVariables
            : givesObjects ? Role::WritesNoVariables

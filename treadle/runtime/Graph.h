@@ -37,6 +37,7 @@ struct LoopPlans;
 /// The body of a cluster node, in the representation of the compiler that outlined it.
 struct ClusterBody {
   virtual ~ClusterBody() = default;
+  bool runsPython = false; // in some of its nodes
 };
 
 /// A node. Attributes include the defaults of the op definition.

@@ -51,7 +51,9 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
       whole(std::make_shared<Source>(*this, graph)) {}
 
 SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
-    : graph(std::move(own)), finder(graph.impl->index()),
+    : graph(std::move(own)),
+      // Traits tell how Python functions share variables and wait, which compiled code ignores.
+      finder(graph.impl->index(), /*callsPython=*/!plans.options.traits),
       functions(graph.impl->index(), plans.kernels,
                 planRewrites({.fuses = plans.fuses(),
                               .overlap = plans.loopOverlap,

@@ -90,11 +90,12 @@ protected:
       if (meanwhile)
         meanwhile(run);
     });
-    bool finished = compiled->run(arguments, results, run, &counters);
+    Expected<bool> finished = compiled->run(arguments, results, run, &counters);
+    EXPECT_TRUE(finished) << finished.error().message;
     allocations = counters.allocations;
     copies = counters.copies;
     reuses = counters.reuses;
-    if (!finished)
+    if (!finished || !*finished)
       results.clear();
     return results;
   }

@@ -14,7 +14,9 @@ namespace treadle::tfg {
 /// A set of nodes of one body that can be outlined together.
 struct Cluster {
   mlir::SmallVector<Node> nodes; // in topological order
-  bool isStateful = false;       // reads or writes variables, or checks values
+  bool isStateful = false;       // reads or writes variables, checks values, or runs Python code
+                                 // with side effects
+  bool runsPython = false;
 };
 
 /// The names of a graph's nodes that runs refer to. `kept` nodes aren't outlined, so that they can
@@ -26,9 +28,10 @@ struct RequestedNames {
 /// Finds clusters. It caches facts about functions, so these must not change. Not thread-safe.
 class ClusterFinder {
 public:
-  /// `raises` is as in Compilable.
-  explicit ClusterFinder(const FunctionLookup &functionOf, bool raises = false)
-      : functionOf(functionOf), compilable(functionOf, raises) {}
+  /// `raises` and `callsPython` are as in Compilable.
+  explicit ClusterFinder(const FunctionLookup &functionOf, bool raises = false,
+                         bool callsPython = true)
+      : functionOf(functionOf), compilable(functionOf, raises, callsPython) {}
 
   /// Returns whether a node is a loop or calls a function with one.
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
@@ -66,7 +69,8 @@ struct OutlinedCluster final : ClusterBody {
 class SubgraphClusters {
 public:
   /// `index` belongs to the module that contains the subgraphs, which must not change.
-  explicit SubgraphClusters(const ModuleIndex &index);
+  /// `callsPython` is as in Compilable.
+  explicit SubgraphClusters(const ModuleIndex &index, bool callsPython = true);
 
   /// Outlines clusters with loops, before kernel fusion; also inside loops that aren't in a
   /// cluster. With `onlyInner`, only inside loops.

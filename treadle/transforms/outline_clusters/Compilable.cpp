@@ -50,6 +50,7 @@ void Compilable::Known::include(const Known &inner, function_ref<std::string()> 
     obstacle = place() + inner.obstacle;
   reads |= inner.reads;
   hasEffects |= inner.hasEffects;
+  runsPython |= inner.runsPython;
 }
 
 const Compilable::Known &Compilable::of(StringRef name) {
@@ -107,6 +108,11 @@ Compilable::Known Compilable::of(Node node) {
     forEachFunctionName(node, include);
   } else if (const OpDef *def = lookupOp(op); !def) {
     result.obstacle = "its op is unknown";
+  } else if (def->facts().runsPython) {
+    result.runsPython = true;
+    result.hasEffects = def->isStateful();
+    if (!callsPython)
+      result.obstacle = "its op runs Python code, which may have effects on variables";
   } else if (const OpFacts &facts = def->facts();
              facts.readsVariables || facts.updatesVariables || facts.checks) {
     result.reads = !facts.checks;
@@ -134,5 +140,6 @@ Compilable::Known Compilable::of(Node node) {
 std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
 bool Compilable::readsVariables(Node node) { return of(node).reads; }
 bool Compilable::hasEffects(Node node) { return of(node).hasEffects; }
+bool Compilable::runsPython(Node node) { return of(node).runsPython; }
 
 } // namespace treadle::tfg

@@ -11,9 +11,10 @@ namespace treadle::tfg {
 class Compilable {
 public:
   /// With `raises`, v1 control flow in functions and regions are raised to functional control flow
-  /// before compilation; without it they can't be compiled.
-  explicit Compilable(FunctionLookup functionOf, bool raises = false)
-      : functionOf(std::move(functionOf)), raises(raises) {}
+  /// before compilation; without it they can't be compiled. `callsPython`: whether compiled code
+  /// may run Python code.
+  explicit Compilable(FunctionLookup functionOf, bool raises = false, bool callsPython = true)
+      : functionOf(std::move(functionOf)), raises(raises), callsPython(callsPython) {}
 
   /// Returns why the node can't be compiled; empty if it can. For nodes that call functions,
   /// includes all nodes of these functions.
@@ -23,13 +24,15 @@ public:
   /// Returns whether the node, or a node of a function that it calls, reads variables.
   bool readsVariables(Node node);
   /// Returns whether the node, or a node of a function that it calls, must run even if its results
-  /// are unused, because it writes variables or checks values.
+  /// are unused, because it writes variables, checks values, or runs Python code with side effects.
   bool hasEffects(Node node);
+  /// Returns whether the node, or a node of a function that it calls, runs Python code.
+  bool runsPython(Node node);
 
 private:
   struct Known {
     std::string obstacle;
-    bool reads = false, hasEffects = false;
+    bool reads = false, hasEffects = false, runsPython = false;
     void include(const Known &inner, llvm::function_ref<std::string()> place);
   };
   Known of(Node node);
@@ -40,7 +43,7 @@ private:
   FuncOp bodyOf(llvm::StringRef function) const;
 
   const FunctionLookup functionOf;
-  const bool raises;
+  const bool raises, callsPython;
   llvm::StringMap<Known> known;
   llvm::StringMap<bool> loops; // by function; false during its analysis
 };
