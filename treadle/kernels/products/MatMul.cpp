@@ -139,13 +139,51 @@ void multiplyInteger(const Product &p, const void *a, const void *b, void *out, 
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<Acc *>(out));
 }
 
-template <typename T>
+/// Multiplies a row-major complex matrix by a column: its parts are the products with two columns.
+template <typename R>
+void multiplyByComplexColumn(int64_t rows, int64_t depth, const R *matrix,
+                             const std::complex<R> *column, std::complex<R> *out) {
+  std::vector<R> toReal, toImaginary, real(static_cast<size_t>(rows)), imaginary(real.size());
+  for (int64_t i = 0; i < depth; ++i) {
+    toReal.insert(toReal.end(), {column[i].real(), -column[i].imag()});
+    toImaginary.insert(toImaginary.end(), {column[i].imag(), column[i].real()});
+  }
+  const Product p{rows, 2 * depth, 1, false, false};
+  multiplyPlain<R>(p, matrix, toReal.data(), real.data());
+  multiplyPlain<R>(p, matrix, toImaginary.data(), imaginary.data());
+  for (int64_t i = 0; i < rows; ++i)
+    out[i] = {real[static_cast<size_t>(i)], imaginary[static_cast<size_t>(i)]};
+}
+
+/// Multiplies complex matrices as real ones, with twice the depth and twice the columns: a left row
+/// is a real row of parts, and each right row (x, y, ...) becomes the row of its parts, followed by
+/// that of i times it (-y, x, ...).
+template <typename R>
 void multiplyComplex(const Product &p, const void *a, const void *b, void *out, bool conjugates) {
-  std::vector<T> x = toRowMajor<T>(static_cast<const T *>(a), p.aTransposed, p.m, p.k,
-                                   conjugates && p.aTransposed);
-  std::vector<T> y = toRowMajor<T>(static_cast<const T *>(b), p.bTransposed, p.k, p.n,
-                                   conjugates && p.bTransposed);
-  multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
+  using T = std::complex<R>;
+  std::vector<T> copyOfLeft, copyOfRight;
+  auto rowMajor = [&](const void *data, bool isTransposed, int64_t rows, int64_t columns,
+                      std::vector<T> &copy) {
+    const T *elements = static_cast<const T *>(data);
+    if (!isTransposed)
+      return elements;
+    copy = toRowMajor<T>(elements, isTransposed, rows, columns, conjugates);
+    return static_cast<const T *>(copy.data());
+  };
+  const T *left = rowMajor(a, p.aTransposed, p.m, p.k, copyOfLeft);
+  const T *right = rowMajor(b, p.bTransposed, p.k, p.n, copyOfRight);
+  const R *leftParts = reinterpret_cast<const R *>(left);
+  if (p.n == 1)
+    return multiplyByComplexColumn(p.m, p.k, leftParts, right, static_cast<T *>(out));
+  std::vector<T> rightParts(static_cast<size_t>(2 * p.k * p.n));
+  for (int64_t i = 0; i < p.k; ++i) {
+    const T *from = right + i * p.n;
+    T *to = rightParts.data() + 2 * i * p.n;
+    std::copy_n(from, p.n, to);
+    std::transform(from, from + p.n, to + p.n, [](T x) { return T(-x.imag(), x.real()); });
+  }
+  multiplyPlain<R>(Product{p.m, 2 * p.k, 2 * p.n, false, false}, leftParts,
+                   reinterpret_cast<const R *>(rightParts.data()), static_cast<R *>(out));
 }
 
 // Multiplies small floats, widened to float.
@@ -181,8 +219,8 @@ const MultiplyRow multiplyRows[] = {
     {DType::UInt8, DType::UInt8, DType::Int32, multiplyInteger<uint8_t, uint8_t, int32_t>},
     {DType::UInt8, DType::Int8, DType::Int32, multiplyInteger<uint8_t, int8_t, int32_t>},
     {DType::Int8, DType::UInt8, DType::Int32, multiplyInteger<int8_t, uint8_t, int32_t>},
-    {DType::Complex64, DType::Complex64, DType::Complex64, multiplyComplex<Complex64>},
-    {DType::Complex128, DType::Complex128, DType::Complex128, multiplyComplex<Complex128>},
+    {DType::Complex64, DType::Complex64, DType::Complex64, multiplyComplex<float>},
+    {DType::Complex128, DType::Complex128, DType::Complex128, multiplyComplex<double>},
 };
 
 // --- the ops -----------------------------------------------------------------------------------
