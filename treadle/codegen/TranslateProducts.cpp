@@ -84,9 +84,9 @@ public:
     if (std::optional<TracedValue> small = inRegisters())
       return Values{std::move(*small)};
     const bool isSummed = !equation.summed().empty();
-    const bool isOfMatrices = equation.left.size() >= 2 && equation.right.size() >= 2;
-    if (isa<ComplexType>(element) || steps() > (isSummed && isOfMatrices ? 1 << 13 : 1 << 16) ||
-        !t.mayUnroll(opsOfLoops))
+    const bool isOfMatrices = isSummed && equation.left.size() >= 2 && equation.right.size() >= 2;
+    if (steps() > (isOfMatrices ? 1 << 13 : 1 << 16) ||
+        (isa<ComplexType>(element) && isOfMatrices) || !t.mayUnroll(opsOfLoops))
       return std::nullopt;
     return Values{isSummed ? byLoops() : outerProduct()};
   }
@@ -172,31 +172,69 @@ private:
     return t.unboxed(generic.getResult(0), t.outcome(node, inputs));
   }
 
-  TracedValue byLoops() {
+  /// Sums the products of two elements with `add` in tensors of `summed`, the parts of the result.
+  using Add = llvm::function_ref<SmallVector<Value>(OpBuilder &b, Location loc, Value x, Value y,
+                                                    ValueRange sums)>;
+  Values sumsOf(ArrayRef<Type> summed, Add add) {
     SmallVector<utils::IteratorType> loops;
     for (char letter : letters)
       loops.push_back(StringRef(equation.out).contains(letter) ? utils::IteratorType::parallel
                                                                : utils::IteratorType::reduction);
-    Type summed = isHalf(element) ? t.b.getF32Type() : element;
-    TypedAttr zero = t.b.getZeroAttr(summed);
-    Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), summed);
-    Value start = arith::ConstantOp::create(t.b, t.loc, zero);
-    Value filled = linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0);
+    SmallVector<AffineMap> maps = {mapOf(equation.left), mapOf(equation.right)};
+    maps.append(summed.size(), mapOf(equation.out));
+    SmallVector<Value> filled;
+    for (Type type : summed) {
+      Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), type);
+      Value start = zeroOf(t.b, t.loc, type);
+      filled.push_back(linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0));
+    }
     auto generic = linalg::GenericOp::create(
-        t.b, t.loc, TypeRange(filled.getType()), {inputs[0].value, inputs[1].value}, filled,
-        {mapOf(equation.left), mapOf(equation.right), mapOf(equation.out)}, loops,
-        [&](OpBuilder &b, Location loc, ValueRange in) {
+        t.b, t.loc, ValueRange(filled).getTypes(), {inputs[0].value, inputs[1].value}, filled, maps,
+        loops, [&](OpBuilder &b, Location loc, ValueRange in) {
           FastMathScope scope(b, t.options.fastMath);
-          Value product = multiplied(b, loc, widened(b, loc, in[0]), widened(b, loc, in[1]));
-          Value sum = added(b, loc, product, in[2], arith::FastMathFlags::reassoc);
-          linalg::YieldOp::create(b, loc, sum);
+          linalg::YieldOp::create(b, loc, add(b, loc, in[0], in[1], in.drop_front(2)));
         });
-    TracedValue sum = t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+    KnownValue known = t.outcome(node, inputs);
+    Values sums;
+    for (Value result : generic.getResults())
+      sums.push_back(t.unboxed(result, known));
+    return sums;
+  }
+
+  TracedValue byLoops() {
+    if (auto complex = dyn_cast<ComplexType>(element))
+      return complexByLoops(complex.getElementType());
+    Type summed = isHalf(element) ? t.b.getF32Type() : element;
+    TracedValue sum =
+        sumsOf(summed, [](OpBuilder &b, Location loc, Value x, Value y, ValueRange sums) {
+          Value product = multiplied(b, loc, widened(b, loc, x), widened(b, loc, y));
+          return SmallVector{added(b, loc, product, sums.front(), arith::FastMathFlags::reassoc)};
+        }).front();
     return summed == element
                ? sum
                : *t.map(sum, element, sum.known, [&](OpBuilder &b, Location loc, ValueRange in) {
                    return narrowed(b, loc, in[0], element);
                  });
+  }
+
+  /// The parts of the sums are tensors of their own, so that the loops can be vectorized. Matrices
+  /// are faster in their kernel.
+  TracedValue complexByLoops(Type part) {
+    constexpr auto how = arith::FastMathFlags::reassoc;
+    Values sums =
+        sumsOf({part, part}, [&](OpBuilder &b, Location loc, Value x, Value y, ValueRange before) {
+          auto [a, c] = partsOf(b, loc, x);
+          auto [d, e] = partsOf(b, loc, y);
+          Value real = added(b, loc, multiplied(b, loc, a, d), before[0], how);
+          Value minus = arith::NegFOp::create(b, loc, c);
+          Value imaginary = added(b, loc, multiplied(b, loc, a, e), before[1], how);
+          return SmallVector{added(b, loc, multiplied(b, loc, minus, e), real, how),
+                             added(b, loc, multiplied(b, loc, c, d), imaginary, how)};
+        });
+    return *t.map(sums, element, sums.front().known,
+                  [&](OpBuilder &b, Location loc, ValueRange in) {
+                    return complexOf(b, loc, {in[0], in[1]});
+                  });
   }
 
   AffineMap mapOf(StringRef own) {

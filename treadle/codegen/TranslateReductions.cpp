@@ -1,5 +1,6 @@
 // Translates reductions over axes, including argmax and argmin.
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/ReductionStarts.h"
@@ -329,6 +330,38 @@ MaybeValues reduceReal(Translator &t, tfg::Node node, const Values &inputs,
   return Values{{result, std::move(known)}};
 }
 
+/// Multiplies complex numbers; the loops work on their parts.
+MaybeValues complexProducts(Translator &t, tfg::Node node, const Values &inputs) {
+  auto type = cast<RankedTensorType>(inputs[0].value.getType());
+  std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], type.getRank());
+  if (!type.hasStaticShape() || !isReduced || !llvm::is_contained(*isReduced, true))
+    return std::nullopt;
+  Type element = type.getElementType(), part = cast<ComplexType>(element).getElementType();
+  SmallVector<Value> parts;
+  for (bool isReal : {true, false})
+    parts.push_back(t.map(inputs[0], part, {}, [&](OpBuilder &b, Location loc, ValueRange in) {
+                       Parts own = partsOf(b, loc, in[0]);
+                       return isReal ? own.first : own.second;
+                     })->value);
+  auto merge = [](OpBuilder &b, Location loc, ValueRange elements, ValueRange products) {
+    Parts made = complexProduct(b, loc, {products[0], products[1]}, {elements[0], elements[1]});
+    return SmallVector{made.first, made.second};
+  };
+  Value one = arith::ConstantOp::create(t.b, t.loc, t.b.getFloatAttr(part, 1));
+  Values products;
+  for (Value product : reduced(t, parts, *isReduced, {one, zeroOf(t.b, t.loc, part)}, merge))
+    products.push_back(t.unboxed(product, {}));
+  KnownValue known = t.outcome(node, inputs);
+  SmallVector<int64_t> kept;
+  for (auto [size, gone] : llvm::zip(type.getShape(), *isReduced))
+    if (!gone || keepsDims(node))
+      kept.push_back(gone ? 1 : size);
+  TracedValue made = *t.map(
+      products, element, keepsDims(node) ? KnownValue() : known,
+      [](OpBuilder &b, Location loc, ValueRange in) { return complexOf(b, loc, {in[0], in[1]}); });
+  return Values{keepsDims(node) ? t.reshape(made, t.asIndices(kept), std::move(known)) : made};
+}
+
 /// Halves are summed in f32, unsigned integers as signless ones, complex numbers by part, and
 /// arrays of bools are combined as bytes.
 MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
@@ -345,8 +378,11 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
     part = t.b.getI8Type();
   const Reduction *reduction =
       findReduction(lookupOp(node.opType())->reduction(), element.isUnsignedInteger());
-  if (!reduction || !reduction->accepts(part) || (complex && !reduction->isSum))
+  if (!reduction || !reduction->accepts(part))
     return std::nullopt;
+  if (complex && !reduction->isSum)
+    return lookupOp(node.opType())->reduction() == "product" ? complexProducts(t, node, inputs)
+                                                             : std::nullopt;
   if (part == element)
     return reduceReal(t, node, inputs, *reduction);
   using Take = Value (*)(OpBuilder &, Location, Value);

@@ -216,8 +216,7 @@ std::optional<TracedValue> scatterSmall(Translator &t, const Scatter &s, const V
       std::optional<Value> combined = combine(element, (*updates)[linearize(place, steps)]);
       if (!combined)
         return std::nullopt;
-      element = isHere ? arith::SelectOp::create(t.b, t.loc, isHere, *combined, element).getResult()
-                       : *combined;
+      element = isHere ? selected(t.b, t.loc, isHere, *combined, element) : *combined;
     }
   }
   return t.small(*elements, type.getShape(), type.getElementType(), std::move(known));
@@ -225,7 +224,7 @@ std::optional<TracedValue> scatterSmall(Translator &t, const Scatter &s, const V
 
 std::optional<Places> shapeOf(const TracedValue &typed) {
   Type type = typed.value.getType();
-  if (!isNative(elementOf(type)) || isa<ComplexType>(elementOf(type)) || typed.list)
+  if (!isNative(elementOf(type)) || typed.list)
     return std::nullopt;
   if (!isTensor(type))
     return Places();
@@ -310,6 +309,12 @@ using Emit = Value (*)(OpBuilder &b, Location loc, Value old, Value update);
 
 template <typename FloatOp, typename IntOp>
 Value emit(OpBuilder &b, Location loc, Value old, Value update) {
+  if (isa<ComplexType>(old.getType())) {
+    Parts x = partsOf(b, loc, old), y = partsOf(b, loc, update);
+    return complexOf(
+        b, loc,
+        {FloatOp::create(b, loc, x.first, y.first), FloatOp::create(b, loc, x.second, y.second)});
+  }
   if (isa<FloatType>(old.getType()))
     return FloatOp::create(b, loc, old, update);
   return IntOp::create(b, loc, old, update);
@@ -356,11 +361,11 @@ MaybeValues tensorScatter(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = t.integers(inputs[2], 1);
   Type element = elementOf(inputs[1].value.getType());
-  if (!shape || shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
-      element.isUnsignedInteger() || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
+  if (!shape || shape->empty() || !isNative(element) || element.isUnsignedInteger() ||
+      llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return std::nullopt;
   SmallVector<Value> sizes = t.asIndices(*shape);
-  Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element));
+  Value zero = zeroOf(t.b, t.loc, element);
   TracedValue zeros =
       t.generate(sizes, element, {}, [&](OpBuilder &, Location, ValueRange) { return zero; });
   return tensorFlowScatter(t, node, t.outcome(node, inputs), {zeros, inputs[0], inputs[1]},

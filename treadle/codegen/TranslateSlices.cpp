@@ -209,11 +209,10 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
   TracedValue given = inputs[4];
   Type type = given.value.getType(), element = elementOf(type);
   auto ranked = dyn_cast<RankedTensorType>(type);
-  if (shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
+  if (shape->empty() || !isNative(element) ||
       (isTensor(type) ? !ranked || ranked.getShape() != ArrayRef(kept) : !kept.empty()))
     return std::nullopt;
-  Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element)));
-  none = reinterpreted(t.b, t.loc, none, element);
+  Value none = zeroOf(t.b, t.loc, element);
   given = t.reshape(given, t.asIndices(part), KnownValue(Shape(part)));
   return padByIndex(t, given, t.outcome(node, inputs), before, after, none);
 }

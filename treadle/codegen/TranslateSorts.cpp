@@ -254,8 +254,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
   if (!type || !axis || !type.hasStaticShape() || !ordersAll(t, node) ||
       !llvm::all_of(columns, [&](const TracedValue &column) {
         auto own = dyn_cast<RankedTensorType>(column.value.getType());
-        return own && own.getShape() == type.getShape() && isNative(own.getElementType()) &&
-               !isa<ComplexType>(own.getElementType());
+        return own && own.getShape() == type.getShape() && isNative(own.getElementType());
       }))
     return std::nullopt;
   auto comesFirst = [&](ArrayRef<Value> pairs) -> std::optional<Value> {

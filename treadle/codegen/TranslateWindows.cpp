@@ -1,5 +1,6 @@
 // Translates window reductions, and cumulative operations along an axis.
 #include "treadle/codegen/CompensatedSum.h"
+#include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -22,8 +23,7 @@ using Scalars = SmallVector<Value>;
 
 std::optional<Places> shapeOf(const TracedValue &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
-  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType()) &&
-                 !isa<ComplexType>(type.getElementType())
+  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
              ? std::optional(Places(type.getShape()))
              : std::nullopt;
 }
@@ -236,14 +236,9 @@ bool isSet(tfg::Node node, StringRef name) {
 }
 
 template <typename FloatOp, typename IntOp, int64_t neutral>
-MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
-  std::optional<int64_t> axis =
-      axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
-             shape ? std::ssize(*shape) : 0);
-  Type element = elementOf(inputs[0].value.getType());
-  if (!shape || !axis || element.isInteger(1) || element.isUnsignedInteger())
-    return std::nullopt;
+MaybeValues cumulativeReal(Translator &t, const TracedValue &from, const Cumulative &how,
+                           const KnownValue &known) {
+  Type element = elementOf(from.value.getType());
   bool isFloat = isa<FloatType>(element), isCompensated = element.isF64() && neutral == 0;
   Type wide = isFloat ? Type(t.b.getF64Type()) : element;
   auto constant = [&](int64_t value) -> Value {
@@ -270,8 +265,59 @@ MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
   Scalars start{constant(neutral)};
   if (isCompensated)
     start.push_back(constant(0));
-  return emitCumulative(t, inputs[0], {*axis, isSet(node, "reverse"), isSet(node, "exclusive")},
-                        {start, next, value, /*isResult=*/!isFloat}, t.outcome(node, inputs));
+  return emitCumulative(t, from, how, {start, next, value, /*isResult=*/!isFloat}, known);
+}
+
+/// The sums of each part.
+MaybeValues cumulativeComplexSum(Translator &t, const TracedValue &from, const Cumulative &how,
+                                 const KnownValue &known) {
+  Type element = elementOf(from.value.getType());
+  Values sums;
+  for (bool isReal : {true, false}) {
+    auto take = [&](OpBuilder &b, Location loc, ValueRange in) {
+      Parts parts = partsOf(b, loc, in[0]);
+      return isReal ? parts.first : parts.second;
+    };
+    TracedValue part = *t.map(from, cast<ComplexType>(element).getElementType(),
+                              KnownValue(from.known.shape), take);
+    MaybeValues made = cumulativeReal<arith::AddFOp, arith::AddIOp, 0>(t, part, how, known);
+    if (!made || !*made)
+      return made;
+    sums.push_back((*made)->front());
+  }
+  return Values{*t.map(sums, element, known, [](OpBuilder &b, Location loc, ValueRange in) {
+    return complexOf(b, loc, {in[0], in[1]});
+  })};
+}
+
+MaybeValues cumulativeComplexProduct(Translator &t, const TracedValue &from, const Cumulative &how,
+                                     const KnownValue &known) {
+  Type part = cast<ComplexType>(elementOf(from.value.getType())).getElementType();
+  Value one = arith::ConstantOp::create(t.b, t.loc, t.b.getFloatAttr(part, 1));
+  auto next = [&](ArrayRef<Value> state, Value own) -> std::optional<Scalars> {
+    auto [real, imaginary] =
+        complexProduct(t.b, t.loc, {state[0], state[1]}, partsOf(t.b, t.loc, own));
+    return Scalars{real, imaginary};
+  };
+  auto value = [&](ArrayRef<Value> state) { return complexOf(t.b, t.loc, {state[0], state[1]}); };
+  return emitCumulative(t, from, how, {{one, zeroOf(t.b, t.loc, part)}, next, value}, known);
+}
+
+template <typename FloatOp, typename IntOp, int64_t neutral>
+MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  std::optional<int64_t> axis =
+      axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
+             shape ? std::ssize(*shape) : 0);
+  Type element = elementOf(inputs[0].value.getType());
+  if (!shape || !axis || element.isInteger(1) || element.isUnsignedInteger())
+    return std::nullopt;
+  Cumulative how{*axis, isSet(node, "reverse"), isSet(node, "exclusive")};
+  KnownValue known = t.outcome(node, inputs);
+  auto emit = !isa<ComplexType>(element) ? cumulativeReal<FloatOp, IntOp, neutral>
+              : neutral == 0             ? cumulativeComplexSum
+                                         : cumulativeComplexProduct;
+  return emit(t, inputs[0], how, known);
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
