@@ -80,8 +80,9 @@ llvm::StringMap<Lowering> makeTable() {
   };
   for (LoweringTable more :
        {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(), reductionLowerings(),
-        productLowerings(), listLowerings(), variableLowerings(), gatherLowerings(),
-        scatterLowerings(), foldLowerings(), sortLowerings(), factorLowerings(), randomLowerings()})
+        reducerLowerings(), productLowerings(), listLowerings(), variableLowerings(),
+        gatherLowerings(), scatterLowerings(), foldLowerings(), sortLowerings(), factorLowerings(),
+        randomLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

@@ -3,7 +3,7 @@
 #include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
-#include "treadle/codegen/ReductionStarts.h"
+#include "treadle/codegen/Reductions.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
 #include "treadle/ops/OpTable.h"
@@ -37,14 +37,6 @@ Value truthOf(OpBuilder &b, Location loc, Value byte) {
 bool isNumber(Type type) {
   return isNative(type) && !isBool(type) && !type.isUnsignedInteger() && !isa<ComplexType>(type);
 }
-
-/// A reduction: how two elements are combined, and the value for no elements.
-struct Reduction {
-  bool (*accepts)(Type element);
-  Value (*merge)(OpBuilder &b, Location loc, Value sum, Value element);
-  TypedAttr (*start)(OpBuilder &b, Type element);
-  bool isSum = false, isMean = false;
-};
 
 /// Sums may be reordered: several partial sums lose less precision than sequential addition.
 template <typename FloatOp, typename IntOp>
@@ -85,6 +77,8 @@ TypedAttr allBits(OpBuilder &b, Type element) {
   return b.getIntegerAttr(element, APInt::getAllOnes(element.getIntOrFloatBitWidth()));
 }
 
+} // namespace
+
 const Reduction *findReduction(StringRef reduction, bool isUnsigned) {
   static constexpr std::pair<StringRef, Reduction> table[] = {
       {"sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isSum=*/true}},
@@ -107,6 +101,8 @@ const Reduction *findReduction(StringRef reduction, bool isUnsigned) {
   const Reduction *special = isUnsigned ? find(unsignedTable) : nullptr;
   return special ? special : find(table);
 }
+
+namespace {
 
 /// Returns which of `rank` dimensions constant axes select; nullopt if they aren't constant or out
 /// of range.
@@ -166,11 +162,8 @@ MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
   return Values{t.small(results, kept, type.getElementType(), t.outcome(node, inputs))};
 }
 
-/// Combines an element of each tensor with the accumulated values.
-using Merge = llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange elements,
-                                                    ValueRange sums)>;
+} // namespace
 
-/// Reduces tensors of one shape together.
 SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> isReduced,
                            ArrayRef<Value> starts, Merge merge) {
   auto type = cast<RankedTensorType>(from[0].getType());
@@ -205,6 +198,8 @@ SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> i
       });
   return generic.getResults();
 }
+
+namespace {
 
 /// Reduces one tensor.
 Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reduction &reduction) {
@@ -474,99 +469,9 @@ MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, result, std::move(known), elementAt)};
 }
 
-/// Applies the function of a node to scalars.
-Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef function,
-                                     ValueRange scalars) {
-  Values arguments;
-  for (Value scalar : scalars)
-    arguments.push_back({scalar, KnownValue(Shape::scalar())});
-  Values made = TREADLE_TRY(t.call(node, node.attr(function), arguments));
-  SmallVector<Value> results;
-  for (const TracedValue &result : made)
-    results.push_back(result.value);
-  if (TypeRange(results) != TypeRange(scalars.take_back(results.size())))
-    return Unexpected(Translator::unsupported(node, "its function returns different dtypes"));
-  return results;
-}
-
-/// Whether all ops of a block may be inside loops over elements: none of them can fail.
-bool areAllowedPerElement(Block &block) {
-  return llvm::all_of(block, [](Operation &op) {
-    return isa<arith::ArithDialect, math::MathDialect, linalg::LinalgDialect>(op.getDialect()) ||
-           isa<UnrealizedConversionCastOp>(op);
-  });
-}
-
-/// Returns which of `rank` dimensions an attribute lists.
-std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
-  SmallVector<bool> marked(rank);
-  for (Attribute attr : list) {
-    int64_t dim = cast<IntegerAttr>(attr).getInt();
-    if (dim < 0 || dim >= rank)
-      return std::nullopt;
-    marked[dim] = true;
-  }
-  return marked;
-}
-
-/// Reduces tensors of one known shape with a function that combines an element of each.
-MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
-  size_t count = node.numResults();
-  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
-  auto dims = node.attr<ArrayAttr>("dimensions_to_reduce");
-  std::optional<SmallVector<bool>> isReduced =
-      type && dims ? listedIn(dims, type.getRank()) : std::nullopt;
-  if (!isReduced || inputs.size() != 2 * count || !llvm::is_contained(*isReduced, true))
-    return std::nullopt;
-  SmallVector<Value> tensors, starts;
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    (i < count ? tensors : starts).push_back(input.value);
-    auto own = dyn_cast<RankedTensorType>(input.value.getType());
-    if (!isNative(elementOf(input.value.getType())) ||
-        (i < count ? !own || own.getShape() != type.getShape() || !own.hasStaticShape()
-                   : isTensor(input.value.getType())))
-      return std::nullopt;
-  }
-  std::optional<ReductionStarts> start =
-      ReductionStarts::make(t.b, t.loc, starts, type.getShape(), *isReduced);
-  if (!start)
-    return std::nullopt;
-  MaybeValues failure = std::nullopt;
-  auto merge = [&](OpBuilder &b, Location loc, ValueRange elements, ValueRange sums) {
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
-    SmallVector<Value> scalars = start->before(t.b, loc, sums);
-    llvm::append_range(scalars, elements);
-    Expected<SmallVector<Value>> merged = applied(t, node, "reducer", scalars);
-    if (merged)
-      return *merged;
-    failure = Unexpected(std::move(merged.error()));
-    return SmallVector<Value>(sums);
-  };
-  SmallVector<Value> made = reduced(t, tensors, *isReduced, start->ofDestinations(), merge);
-  if (!failure)
-    return failure;
-  if (!areAllowedPerElement(made.front().getDefiningOp()->getRegion(0).front()))
-    return Unexpected(Translator::unsupported(node, "its function may fail"));
-  Values results;
-  for (Value value : made)
-    results.push_back(t.unboxed(value, KnownValue(tfg::shapeOf(value.getType()))));
-  return results;
-}
-
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Sum", reduce},
-    {"Mean", reduce},
-    {"Prod", reduce},
-    {"Max", reduce},
-    {"Min", reduce},
-    {"All", reduce},
-    {"Any", reduce},
-    {"ArgMax", argument},
-    {"ArgMin", argument},
-    {"XlaVariadicReduceV2", reduceByFunction},
-    {"XlaReduce", reduceByFunction},
-    {"XlaVariadicReduce", reduceByFunction},
+    {"Sum", reduce}, {"Mean", reduce}, {"Prod", reduce},     {"Max", reduce},      {"Min", reduce},
+    {"All", reduce}, {"Any", reduce},  {"ArgMax", argument}, {"ArgMin", argument},
 };
 
 } // namespace

@@ -311,6 +311,7 @@ LoweringTable sliceLowerings();
 LoweringTable moveLowerings();
 LoweringTable smallLowerings();
 LoweringTable reductionLowerings();
+LoweringTable reducerLowerings();
 LoweringTable productLowerings();
 LoweringTable listLowerings();
 LoweringTable variableLowerings();

@@ -239,6 +239,78 @@ SmallVector<SortKey> Comparator::keysOf(Value predicate) {
   return keys;
 }
 
+/// A function of two pairs, (a, i) and (b, j), that returns one of them.
+class PairChoice {
+public:
+  PairChoice(FuncOp function, FunctionOfName functionOf)
+      : function(function), functionOf(functionOf), a(function.getDataArgument(0)),
+        i(function.getDataArgument(1)), b(function.getDataArgument(2)),
+        j(function.getDataArgument(3)) {}
+
+  std::optional<ExtremePosition> extreme() {
+    Node value = choiceOf(0, a, b), position = choiceOf(1, i, j);
+    if (!value || !position || !isTakenWith(value.data()[0], position.data()[0]))
+      return std::nullopt;
+    return comparison(value.data()[0]);
+  }
+
+private:
+  Value result(Value value) {
+    size_t numNodes = 0;
+    return lookThroughIdentities(value, functionOf, numNodes);
+  }
+  Node nodeOf(Value value, StringRef form, size_t numInputs) {
+    Node node = definingNode(value);
+    return elementwiseForm(node, functionOf) == form && node.numData() == numInputs ? node : Node();
+  }
+  bool isOf(Value value, StringRef form, Value x, Value y) {
+    Node node = nodeOf(value, form, 2);
+    return node && node.data()[0] == x && node.data()[1] == y;
+  }
+
+  /// Returns the node that selects the first or the second as a result of the function.
+  Node choiceOf(unsigned number, Value first, Value second) {
+    Node node = nodeOf(result(function.getReturn()->getOperand(number)), "select", 3);
+    return node && node.data()[1] == first && node.data()[2] == second ? node : Node();
+  }
+
+  /// Whether the position is taken with the value, or for equal values if it is smaller.
+  bool isTakenWith(Value wins, Value picks) {
+    Node either = nodeOf(picks, "logical_or", 2);
+    for (unsigned side : {0, 1}) {
+      Node tie = either && either.data()[side] == wins
+                     ? nodeOf(either.data()[1 - side], "logical_and", 2)
+                     : Node();
+      for (unsigned first : {0, 1})
+        if (tie &&
+            (isOf(tie.data()[first], "equal", a, b) || isOf(tie.data()[first], "equal", b, a)) &&
+            (isOf(tie.data()[1 - first], "less", i, j) ||
+             isOf(tie.data()[1 - first], "greater", j, i)))
+          return true;
+    }
+    return false;
+  }
+
+  /// a > b, or a > b | a != a; and the same for smaller values.
+  std::optional<ExtremePosition> comparison(Value wins) {
+    if (isOf(wins, "greater", a, b) || isOf(wins, "less", b, a))
+      return ExtremePosition{.isGreatest = true};
+    if (isOf(wins, "less", a, b) || isOf(wins, "greater", b, a))
+      return ExtremePosition{.isGreatest = false};
+    Node either = nodeOf(wins, "logical_or", 2);
+    for (unsigned side : {0, 1})
+      if (either && isOf(either.data()[side], "not_equal", a, a))
+        if (std::optional<ExtremePosition> plain = comparison(either.data()[1 - side]);
+            plain && !plain->prefersNan)
+          return ExtremePosition{plain->isGreatest, /*prefersNan=*/true};
+    return std::nullopt;
+  }
+
+  FuncOp function;
+  FunctionOfName functionOf;
+  Value a, i, b, j;
+};
+
 } // namespace
 
 bool isElementwise(FuncOp function, FunctionOfName functionOf) {
@@ -266,6 +338,13 @@ StringRef combinationOf(FuncOp function, FunctionOfName functionOf) {
   bool commutes = form != "minimum" && form != "maximum";
   return (a == first && b == second) || (commutes && a == second && b == first) ? form
                                                                                 : StringRef();
+}
+
+std::optional<ExtremePosition> extremePositionOf(FuncOp function, FunctionOfName functionOf) {
+  if (!function || function.isExternal() || function.getGeneric() ||
+      function.getNumDataArguments() != 4 || function.getResultTypes().size() != 2)
+    return std::nullopt;
+  return PairChoice(function, functionOf).extreme();
 }
 
 SmallVector<SortKey> sortKeysOf(FuncOp comparator, FunctionOfName functionOf) {

@@ -20,6 +20,16 @@ bool returnsSecond(FuncOp function, FunctionOfName functionOf);
 /// does anything else.
 llvm::StringRef combinationOf(FuncOp function, FunctionOfName functionOf);
 
+/// How a reduction finds the position of an extreme.
+struct ExtremePosition {
+  bool isGreatest = false;
+  bool prefersNan = false; // the first NaN, if there is one
+};
+
+/// Returns which extreme a function picks that reduces pairs of a value and its position, and of
+/// equal values the one with the smaller position; nullopt if it does anything else.
+std::optional<ExtremePosition> extremePositionOf(FuncOp function, FunctionOfName functionOf);
+
 /// A sort key of a comparator: the same expression of two rows.
 struct SortKey {
   mlir::Value value; // in the comparator's body, of either row
