@@ -31,11 +31,22 @@ func.func @main(%a: tensor<BNxNxT>, %b: tensor<BNx2xT>, %p: tensor<BNxNxT>) -> (
 """
 
 
+TYPES = {
+    np.float32: ("f32", "s"),
+    np.float64: ("f64", "d"),
+    np.complex64: ("complex<f32>", "c"),
+    np.complex128: ("complex<f64>", "z"),
+}
+
+
 def program(n, batch, dtype):
     before = "".join(f"{size}x" for size in batch)
     text = PROGRAM.replace("BNxNx", f"{before}{n}x{n}x").replace("BNx", f"{before}{n}x")
-    text = text.replace("BI", before).replace("T>", "f32>" if dtype == np.float32 else "f64>")
-    return text.replace("lapack_K", "lapack_s" if dtype == np.float32 else "lapack_d").encode()
+    name, letter = TYPES[dtype]
+    text = text.replace("BI", before).replace("T>", f"{name}>")
+    if name.startswith("complex"):
+        text = text.replace("trans_x = 84", "trans_x = 67")  # the conjugate
+    return text.replace("lapack_K", f"lapack_{letter}").encode()
 
 
 def both(text, values):
@@ -49,18 +60,25 @@ def both(text, values):
     return *results, session.statistics()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
 @pytest.mark.parametrize("n", range(1, 7))
 def test_factors_in_loops_are_those_of_the_kernels(n, batch, dtype):
     rng = np.random.default_rng(n)
-    a = rng.normal(size=(*batch, n, n)).astype(dtype)
-    positive = (a @ np.swapaxes(a, -1, -2) + np.eye(n)).astype(dtype)
-    b = rng.normal(size=(*batch, n, 2)).astype(dtype)
+
+    def numbers(*shape):
+        made = rng.normal(size=shape)
+        if np.dtype(dtype).kind == "c":
+            made = made + 1j * rng.normal(size=shape)
+        return made.astype(dtype)
+
+    a, b = numbers(*batch, n, n), numbers(*batch, n, 2)
+    positive = (a @ np.swapaxes(a, -1, -2).conj() + np.eye(n)).astype(dtype)
     wanted, got, statistics = both(program(n, batch, dtype), (a, b, positive))
     assert (statistics.compiled_calls, statistics.bails) == (1, 0), statistics.last_failure
     for x, y in zip(wanted, got, strict=True):
-        np.testing.assert_allclose(y, x, rtol=1e-5 if dtype == np.float32 else 1e-12)
+        is_single = np.dtype(dtype) in (np.float32, np.complex64)
+        np.testing.assert_allclose(y, x, rtol=1e-5 if is_single else 1e-12)
 
 
 def test_matrices_without_an_inverse_or_a_root_say_so():

@@ -1,5 +1,6 @@
 // Factorizations of small matrices and solutions of small linear systems, unrolled to scalar code.
 // They are computed in double precision, as in the kernels.
+#include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
@@ -32,7 +33,9 @@ struct Matrix {
   }
 };
 
-/// Emits arithmetic in double precision.
+bool isComplex(Value value) { return isa<ComplexType>(value.getType()); }
+
+/// Emits arithmetic in double precision, some of it also on complex numbers.
 struct DoubleEmitter {
   OpBuilder &b;
   Location loc;
@@ -41,23 +44,43 @@ struct DoubleEmitter {
   Value integer(int64_t value) {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
-  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
+  Value mul(Value x, Value y) {
+    if (isComplex(x))
+      return complexOf(b, loc, complexProduct(b, loc, partsOf(b, loc, x), partsOf(b, loc, y)));
+    return arith::MulFOp::create(b, loc, x, y);
+  }
+  Value sub(Value x, Value y) {
+    if (isComplex(x))
+      return findComplexForm("sub")->emit(b, loc, {x, y}, x.getType());
+    return arith::SubFOp::create(b, loc, x, y);
+  }
+  Value div(Value x, Value y) {
+    if (isComplex(x))
+      return findComplexForm("divide")->emit(b, loc, {x, y}, x.getType());
+    return arith::DivFOp::create(b, loc, x, y);
+  }
+  /// Returns a number that grows with the absolute value: its square for complex numbers.
+  Value size(Value x) {
+    if (!isComplex(x))
+      return math::AbsFOp::create(b, loc, x);
+    auto [real, imaginary] = partsOf(b, loc, x);
+    return arith::AddFOp::create(b, loc, mul(real, real), mul(imaginary, imaginary));
+  }
   Value root(Value x) { return math::SqrtOp::create(b, loc, x); }
   Value isMore(Value x, Value y) {
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
   }
   Value isZero(Value x) {
+    if (isComplex(x)) {
+      auto [real, imaginary] = partsOf(b, loc, x);
+      return arith::AndIOp::create(b, loc, isZero(real), isZero(imaginary));
+    }
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, number(0));
   }
   Value isEqual(Value x, Value y) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
   }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  }
+  Value select(Value condition, Value x, Value y) { return selected(b, loc, condition, x, y); }
 };
 
 /// L and U in one matrix, with partial pivoting. Also holds, for each step, the 0-based number of
@@ -72,9 +95,9 @@ Factors factor(DoubleEmitter &s, Matrix a) {
   Factors result{std::move(a), {}, s.integer(0)};
   Matrix &m = result.packed;
   for (int64_t k = 0; k < std::min(m.rows, m.columns); ++k) {
-    Value pivot = s.integer(k), largest = s.abs(m.at(k, k));
+    Value pivot = s.integer(k), largest = s.size(m.at(k, k));
     for (int64_t i = k + 1; i < m.rows; ++i) {
-      Value size = s.abs(m.at(i, k)), isLarger = s.isMore(size, largest);
+      Value size = s.size(m.at(i, k)), isLarger = s.isMore(size, largest);
       pivot = s.select(isLarger, s.integer(i), pivot);
       largest = s.select(isLarger, size, largest);
     }
@@ -136,16 +159,37 @@ Matrix choleskyOf(DoubleEmitter &s, Matrix a, Value &fails) {
   return a;
 }
 
-/// Returns the type of a batch of small real matrices, with the number of batch dimensions; null
-/// for other types.
-RankedTensorType matricesOf(const TracedValue &typed) {
+/// Returns the part of a complex type; other types unchanged.
+Type partOf(Type element) {
+  auto complex = dyn_cast<ComplexType>(element);
+  return complex ? complex.getElementType() : element;
+}
+
+/// Returns the type of a batch of small matrices; null for other types, and for complex matrices
+/// unless they are allowed.
+RankedTensorType matricesOf(const TracedValue &typed, bool allowsComplex = false) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
   if (!type || !type.hasStaticShape() || type.getRank() < 2)
     return {};
   ArrayRef<int64_t> own = type.getShape().take_back(2);
-  Type element = type.getElementType();
+  Type element = allowsComplex ? partOf(type.getElementType()) : type.getElementType();
   bool isSmallEnough = 0 < own[0] && own[0] <= maxRows && 0 < own[1] && own[1] <= maxColumns;
   return isSmallEnough && (element.isF32() || element.isF64()) ? type : RankedTensorType();
+}
+
+/// Converts a number, or its parts, with an op that extends or truncates.
+template <typename Op> Value converted(Translator &t, Value value, Type part) {
+  if (partOf(value.getType()) == part)
+    return value;
+  if (!isComplex(value))
+    return Op::create(t.b, t.loc, part, value);
+  auto [real, imaginary] = partsOf(t.b, t.loc, value);
+  return complexOf(t.b, t.loc,
+                   {Op::create(t.b, t.loc, part, real), Op::create(t.b, t.loc, part, imaginary)});
+}
+
+Value inDouble(Translator &t, Value value) {
+  return converted<arith::ExtFOp>(t, value, t.b.getF64Type());
 }
 
 Matrix matrixAt(Translator &t, const TracedValue &typed, ValueRange batch) {
@@ -155,31 +199,27 @@ Matrix matrixAt(Translator &t, const TracedValue &typed, ValueRange batch) {
     for (int64_t j = 0; j < own[1]; ++j) {
       SmallVector<Value> place(batch);
       place.append({t.index(i), t.index(j)});
-      Value element = t.elementAt(t.b, t.loc, typed, place);
-      if (!element.getType().isF64())
-        element = arith::ExtFOp::create(t.b, t.loc, t.b.getF64Type(), element);
-      result.elements.push_back(element);
+      result.elements.push_back(inDouble(t, t.elementAt(t.b, t.loc, typed, place)));
     }
   return result;
 }
 
-/// Computes the elements of the tensor for one batch index, in row-major order, as doubles or
-/// int32.
+/// Computes the elements of the tensor for one batch index, in row-major order, as doubles, complex
+/// numbers of them, or int32.
 using PartAt = llvm::function_ref<SmallVector<Value>(ValueRange batch)>;
 std::optional<TracedValue> partByPart(Translator &t, ArrayRef<int64_t> batch, ArrayRef<int64_t> own,
                                       Type element, PartAt partAt) {
   auto elementsAt = [&](ValueRange at) {
     SmallVector<Value> elements = partAt(at);
     for (Value &value : elements)
-      if (value.getType() != element)
-        value = arith::TruncFOp::create(t.b, t.loc, element, value);
+      value = converted<arith::TruncFOp>(t, value, partOf(element));
     return elements;
   };
   if (batch.empty())
     return t.small(elementsAt({}), own, element, {});
   SmallVector<Value> rows = t.asIndices(batch), sizes = rows;
   llvm::append_range(sizes, t.asIndices(own));
-  Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element));
+  Value none = zeroOf(t.b, t.loc, element);
   Value written = writeTensor(
       t, t.filled(sizes, none, {}), rows, /*isParallel=*/true, [&](Value tensor, ValueRange at) {
         for (auto [i, value] : llvm::enumerate(elementsAt(at))) {
@@ -196,7 +236,8 @@ std::optional<TracedValue> partByPart(Translator &t, ArrayRef<int64_t> batch, Ar
 /// Whether unrolling this matrix once more stays within the limit.
 bool mayUnrollMatrix(Translator &t, RankedTensorType type) {
   int64_t rows = type.getShape()[type.getRank() - 2];
-  return t.mayUnroll(4 * rows * rows * type.getShape().back());
+  int64_t perElement = isa<ComplexType>(type.getElementType()) ? 8 : 4;
+  return t.mayUnroll(perElement * rows * rows * type.getShape().back());
 }
 
 /// Caches the result of `make` if there is a single matrix, since several results need it.
@@ -238,7 +279,8 @@ char letter(tfg::Node node, StringRef key, char otherwise) {
 }
 
 MaybeValues getrf(Translator &t, tfg::Node node, const Values &inputs) {
-  RankedTensorType type = inputs.size() == 1 ? matricesOf(inputs[0]) : RankedTensorType();
+  RankedTensorType type =
+      inputs.size() == 1 ? matricesOf(inputs[0], /*allowsComplex=*/true) : RankedTensorType();
   if (!type || node.numResults() != 3 || !mayUnrollMatrix(t, type) || !mayUnrollMatrix(t, type))
     return std::nullopt;
   ArrayRef<int64_t> batch = type.getShape().drop_back(2), own = type.getShape().take_back(2);
@@ -295,16 +337,21 @@ MaybeValues potrf(Translator &t, tfg::Node node, const Values &inputs) {
 
 /// The solution of triangular systems: X of A X = B, or of X A = B if `isRight`.
 struct TriangularSystem {
-  bool isLower, isTurned, isRight, hasUnitDiagonal;
+  bool isLower, isTurned, isConjugated, isRight, hasUnitDiagonal;
 
   explicit TriangularSystem(tfg::Node node)
       : isLower(letter(node, "uplo", 'L') == 'L'), isTurned(letter(node, "trans_x", 'N') != 'N'),
+        isConjugated(letter(node, "trans_x", 'N') == 'C'),
         isRight(letter(node, "side", 'L') == 'R'),
         hasUnitDiagonal(letter(node, "diag", 'N') == 'U') {}
 
   /// `b` has a column for each right-hand side; so has the result.
-  Matrix solve(DoubleEmitter &s, const Matrix &a, Matrix b) const {
+  Matrix solve(DoubleEmitter &s, Matrix a, Matrix b) const {
     const bool swaps = isTurned != isRight;
+    if (isConjugated)
+      for (Value &element : a.elements)
+        if (isComplex(element))
+          element = findComplexForm("conj")->emit(s.b, s.loc, element, element.getType());
     return solveTriangular(s, swaps ? a.transposed() : a, std::move(b), isLower != swaps,
                            hasUnitDiagonal);
   }
@@ -316,7 +363,7 @@ std::optional<TracedValue> solveEach(Translator &t, const TriangularSystem &syst
   const int64_t numRows = a.getShape().back();
   SmallVector<Value> sizes = t.asIndices(b.getShape()), loops = sizes;
   loops.erase(loops.end() - (system.isRight ? 1 : 2));
-  Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(b.getElementType()));
+  Value none = zeroOf(t.b, t.loc, b.getElementType());
   Value written = writeTensor(
       t, t.filled(sizes, none, {}), loops, /*isParallel=*/true, [&](Value tensor, ValueRange at) {
         auto placeOf = [&](int64_t row) {
@@ -327,19 +374,19 @@ std::optional<TracedValue> solveEach(Translator &t, const TriangularSystem &syst
         DoubleEmitter s{t.b, t.loc};
         Matrix x{numRows, 1, {}};
         for (int64_t i = 0; i < numRows; ++i)
-          x.elements.push_back(
-              castTo(t.b, t.loc, t.elementAt(t.b, t.loc, inputs[1], placeOf(i)), t.b.getF64Type()));
+          x.elements.push_back(inDouble(t, t.elementAt(t.b, t.loc, inputs[1], placeOf(i))));
         x = system.solve(s, matrixAt(t, inputs[0], at.drop_back()), std::move(x));
         for (auto [i, value] : llvm::enumerate(x.elements))
           rc::StoreOp::create(t.b, t.loc, tensor, placeOf(static_cast<int64_t>(i)),
-                              castTo(t.b, t.loc, value, b.getElementType()));
+                              converted<arith::TruncFOp>(t, value, partOf(b.getElementType())));
         return true;
       });
   return written ? std::optional(TracedValue{written, {}}) : std::nullopt;
 }
 
 MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {
-  RankedTensorType a = inputs.size() == 2 ? matricesOf(inputs[0]) : RankedTensorType();
+  RankedTensorType a =
+      inputs.size() == 2 ? matricesOf(inputs[0], /*allowsComplex=*/true) : RankedTensorType();
   auto b = a ? dyn_cast<RankedTensorType>(inputs[1].value.getType()) : RankedTensorType();
   const TriangularSystem system(node);
   if (!b || !b.hasStaticShape() || a.getRank() != b.getRank() ||
@@ -351,7 +398,7 @@ MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {
     return std::nullopt;
   if (right[system.isRight ? 0 : 1] > maxColumns)
     return valuesOf(solveEach(t, system, inputs, a, b));
-  if (!matricesOf(inputs[1]) || !mayUnrollMatrix(t, b))
+  if (!matricesOf(inputs[1], /*allowsComplex=*/true) || !mayUnrollMatrix(t, b))
     return std::nullopt;
   return valuesOf(
       partByPart(t, a.getShape().drop_back(2), right, b.getElementType(), [&](ValueRange at) {
@@ -362,12 +409,13 @@ MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {
       }));
 }
 
-/// A call of a LAPACK routine for real numbers, as JAX emits it.
+/// A call of a LAPACK routine, as JAX emits it.
 MaybeValues customCall(Translator &t, tfg::Node node, Values inputs) {
   auto target = node.attr<StringAttr>("call_target_name");
   StringRef name = target ? target.getValue() : StringRef();
-  if (!name.consume_front("lapack_") || !(name.consume_front("s") || name.consume_front("d")))
+  if (!name.consume_front("lapack_") || name.empty() || !StringRef("sdcz").contains(name[0]))
     return std::nullopt;
+  name = name.drop_front();
   return name == "getrf_ffi"   ? getrf(t, node, inputs)
          : name == "potrf_ffi" ? potrf(t, node, inputs)
          : name == "trsm_ffi"  ? trsm(t, node, inputs)
