@@ -68,6 +68,7 @@ class _Callbacks:
         self._uses.argtypes, self._uses.restype = [ctypes.c_int64], ctypes.c_bool
         self._numbers = itertools.count()
         self._lock = threading.Lock()
+        self._thread = threading.local()
         self._entry = _CALLBACK(self._call)
         library.treadle_pjrt_set_callback(self._entry)
 
@@ -98,7 +99,15 @@ class _Callbacks:
                 self._released.remove(number)
                 del self._functions[number]
 
+    def _keep_thread_state(self):
+        """Keeps Python's state of this thread, which otherwise ends with each callback: JAX's
+        thread-local caches would be empty in each."""
+        if not getattr(self._thread, "is_kept", False):
+            ctypes.pythonapi.PyGILState_Ensure()
+            self._thread.is_kept = True
+
     def _call(self, number, inputs, num_inputs, outputs, num_outputs, problem, size):
+        self._keep_thread_state()
         try:
             fill, input_dtypes, output_dtypes = self._functions[number]
             fill(
