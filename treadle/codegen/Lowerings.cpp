@@ -80,9 +80,9 @@ llvm::StringMap<Lowering> makeTable() {
   };
   for (LoweringTable more :
        {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(), reductionLowerings(),
-        reducerLowerings(), productLowerings(), listLowerings(), variableLowerings(),
-        gatherLowerings(), scatterLowerings(), foldLowerings(), sortLowerings(), factorLowerings(),
-        randomLowerings()})
+        reducerLowerings(), convolutionLowerings(), productLowerings(), listLowerings(),
+        variableLowerings(), gatherLowerings(), scatterLowerings(), foldLowerings(),
+        sortLowerings(), factorLowerings(), randomLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

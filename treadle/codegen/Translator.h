@@ -312,6 +312,7 @@ LoweringTable moveLowerings();
 LoweringTable smallLowerings();
 LoweringTable reductionLowerings();
 LoweringTable reducerLowerings();
+LoweringTable convolutionLowerings();
 LoweringTable productLowerings();
 LoweringTable listLowerings();
 LoweringTable variableLowerings();
