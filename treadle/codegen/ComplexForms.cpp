@@ -2,6 +2,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
@@ -93,18 +94,11 @@ Value inverseScale(const RealEmitter &real, Value size) {
   return arith::BitcastOp::create(b, real.loc, real.type, shifted);
 }
 
-/// Divides. Unless there is headroom, both are scaled by the divisor's magnitude first, so that no
-/// square overflows. Results that would be NaN are corrected as in C's Annex G.
-Parts quotient(const RealEmitter &real, Parts x, Parts y, bool haveHeadroom) {
+/// Corrects a quotient that is NaN as in C's Annex G.
+Parts correctedQuotient(const RealEmitter &real, Parts x, Parts y, Parts quotient) {
   auto [a, b] = x;
   auto [c, d] = y;
-  Value scale =
-      haveHeadroom ? real.number(1) : inverseScale(real, real.larger(real.abs(c), real.abs(d)));
-  Value e = real.mul(c, scale), f = real.mul(d, scale);
-  Value square = real.add(real.mul(e, e), real.mul(f, f));
-  Value re = real.mul(real.div(real.add(real.mul(a, e), real.mul(b, f)), square), scale);
-  Value im = real.mul(real.div(real.sub(real.mul(b, e), real.mul(a, f)), square), scale);
-
+  auto [re, im] = quotient;
   Value isLost = real.both(real.isNan(re), real.isNan(im));
   auto unit = [&](Value part) { // 1 for an infinity, otherwise 0
     return real.withSign(real.select(real.isInfinite(part), real.number(1), real.number(0)), part);
@@ -133,16 +127,40 @@ Parts quotient(const RealEmitter &real, Parts x, Parts y, bool haveHeadroom) {
   return {re, im};
 }
 
+/// Divides. Unless there is headroom, both are scaled by the divisor's magnitude first, so that no
+/// square overflows. Of many numbers, each quotient is corrected, without a branch.
+Parts quotient(const RealEmitter &real, Parts x, Parts y, bool haveHeadroom, bool isOfMany) {
+  auto [a, b] = x;
+  auto [c, d] = y;
+  Value scale =
+      haveHeadroom ? real.number(1) : inverseScale(real, real.larger(real.abs(c), real.abs(d)));
+  Value e = real.mul(c, scale), f = real.mul(d, scale);
+  Value square = real.add(real.mul(e, e), real.mul(f, f));
+  Value re = real.mul(real.div(real.add(real.mul(a, e), real.mul(b, f)), square), scale);
+  Value im = real.mul(real.div(real.sub(real.mul(b, e), real.mul(a, f)), square), scale);
+  if (isOfMany)
+    return correctedQuotient(real, x, y, {re, im});
+  Value isLost = real.both(real.isNan(re), real.isNan(im));
+  auto branch = scf::IfOp::create(
+      real.b, real.loc, isLost,
+      [&](OpBuilder &inner, Location at) {
+        Parts made = correctedQuotient({inner, at, real.type}, x, y, {re, im});
+        scf::YieldOp::create(inner, at, ValueRange{made.first, made.second});
+      },
+      [&](OpBuilder &inner, Location at) { scf::YieldOp::create(inner, at, ValueRange{re, im}); });
+  return {branch.getResult(0), branch.getResult(1)};
+}
+
 /// Parts in f32 are computed in f64, where squares and their sums don't overflow.
-Value divide(OpBuilder &b, Location loc, ValueRange in, Type) {
+template <bool isOfMany> Value divide(OpBuilder &b, Location loc, ValueRange in, Type) {
   ComplexNumber x(b, loc, in[0]), y(b, loc, in[1]);
   if (x.real.type.isF64())
-    return complexOf(b, loc, quotient(x.real, x, y, /*haveHeadroom=*/false));
+    return complexOf(b, loc, quotient(x.real, x, y, /*haveHeadroom=*/false, isOfMany));
   RealEmitter wide{b, loc, b.getF64Type()};
   auto widen = [&](const Parts &parts) {
     return Parts{castTo(b, loc, parts.first, wide.type), castTo(b, loc, parts.second, wide.type)};
   };
-  auto [re, im] = quotient(wide, widen(x), widen(y), /*haveHeadroom=*/true);
+  auto [re, im] = quotient(wide, widen(x), widen(y), /*haveHeadroom=*/true, isOfMany);
   return complexOf(b, loc, {castTo(b, loc, re, x.real.type), castTo(b, loc, im, x.real.type)});
 }
 
@@ -193,7 +211,7 @@ Value one(OpBuilder &b, Location loc, Type type) {
 }
 
 Value reciprocal(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  return divide(b, loc, {one(b, loc, type), in[0]}, type);
+  return divide<true>(b, loc, {one(b, loc, type), in[0]}, type);
 }
 
 // --- parts ---------------------------------------------------------------------------------------
@@ -432,8 +450,8 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"bias_add", {numbers, sum}},
       {"sub", {numbers, difference}},
       {"mul", {numbers, product}},
-      {"divide", {numbers, divide}},
-      {"div_no_nan", {numbers, orZero<divide>}},
+      {"divide", {numbers, divide<false>, nullptr, false, divide<true>}},
+      {"div_no_nan", {numbers, orZero<divide<true>>}},
       {"mul_no_nan", {numbers, orZero<product>}},
       {"squared_difference", {numbers, squaredDifference}},
       {"neg", {numbers, negate}},

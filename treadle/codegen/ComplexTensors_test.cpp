@@ -80,6 +80,48 @@ TEST_P(ComplexTensorsTest, AreCompiled) {
   compare<double>(DType::Complex128, "complex<f64>", 1e-13);
 }
 
+/// Quotients in registers, which are computed like those of large tensors but for a branch.
+template <typename T> class QuotientTest : public CodegenTest {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(QuotientTest, Types);
+
+TYPED_TEST(QuotientTest, OfInfinitiesAndZerosAreThoseOfTheKernel) {
+  using T = TypeParam;
+  const bool isFloat = std::is_same_v<T, float>;
+  const DType dtype = isFloat ? DType::Complex64 : DType::Complex128;
+  const std::string type = isFloat ? "tensor<4xcomplex<f32>>" : "tensor<4xcomplex<f64>>";
+  const T ends[] = {0, T(-0.0), 1, -2, T(INFINITY), T(-INFINITY), T(NAN), T(1e-30), T(1e30)};
+  std::vector<std::complex<T>> all;
+  for (T re : ends)
+    for (T im : ends)
+      all.emplace_back(re, im);
+  this->build("tfg.func @f(%x: " + type + " {tfg.name = \"x\"}, %y: " + type +
+                  " {tfg.name = \"y\"}) -> (" + type + " {tfg.name = \"z\"}) {\n" +
+                  op("z", "RealDiv", "%x, %y", isFloat ? "T = complex<f32>" : "T = complex<f64>",
+                     "(" + type + ", " + type + ") -> (" + type + ")") +
+                  "return(%z) : " + type + " }",
+              {*Tensor::make(dtype, {4}), *Tensor::make(dtype, {4})});
+  auto isSame = [](T a, T b, std::complex<T> whole) {
+    T size = std::max(std::isfinite(whole.real()) ? std::abs(whole.real()) : 0,
+                      std::isfinite(whole.imag()) ? std::abs(whole.imag()) : 0);
+    return std::isnan(b) ? std::isnan(a) : a == b || std::abs(a - b) <= T(1e-6) * size;
+  };
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = 0; j < all.size(); j += 4) {
+      Tensor x = *Tensor::make(dtype, {4}), y = *Tensor::make(dtype, {4});
+      for (size_t k = 0; k < 4; ++k) {
+        x.data<std::complex<T>>()[k] = all[i];
+        y.data<std::complex<T>>()[k] = all[(j + k) % all.size()];
+      }
+      Tensor expected = run1("RealDiv", {x, y}), found = this->call({x, y}).at(0);
+      for (size_t k = 0; k < 4; ++k) {
+        auto a = found.data<std::complex<T>>()[k], b = expected.data<std::complex<T>>()[k];
+        EXPECT_TRUE(isSame(a.real(), b.real(), b) && isSame(a.imag(), b.imag(), b))
+            << all[i] << " / " << all[(j + k) % all.size()] << " is " << a << ", not " << b;
+      }
+    }
+}
+
 const Input x{{40}}, small{{6}}, places{{5, 1}, {3, 0, 7, 3, 9}, false},
     few{{3, 1}, {2, 0, 2}, false}, updates{{5}}, rows{{5, 9}};
 AttrMap einsum(const std::string &equation) {
