@@ -3,7 +3,6 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/import/File.h"
 #include "treadle/import/stablehlo/Import.h"
-#include "treadle/pjrt/Callbacks.h"
 #include "treadle/pjrt/ResultSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,8 +37,6 @@ Expected<void> InterfaceReader::readBody(mlir::ModuleOp module) {
   module.walk([&](mlir::Operation *op) {
     program.hasExchanges |= dependsOnDevice(op);
     isFed |= llvm::is_contained({"infeed", "outfeed"}, op->getName().stripDialect());
-    if (auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name"))
-      program.callsBack |= std::string_view(target.getValue()) == callbackTarget;
   });
   if (isFed)
     return Unexpected(

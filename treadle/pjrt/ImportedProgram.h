@@ -25,7 +25,6 @@ struct ImportedProgram {
   std::vector<ProgramValue> arguments, results;
   /// The fetches: the results, or a target if there are none.
   std::vector<std::string> fetches;
-  bool callsBack = false;
   int64_t devices = 1;
   bool hasExchanges = false; // among its devices
 };

@@ -155,9 +155,8 @@ Expected<void> executeOnOne(PJRT_LoadedExecutable_Execute_Args &args, PJRT_Devic
   std::shared_ptr<Launch> launch = TREADLE_TRY(prepare(args, 0));
   createResultBuffers(args, 0, *launch, device);
   // The device waits for a callback, which waits for the programs that it runs on the device.
-  bool mayRunNow =
-      Queue::isCallingBack() || (!launch->compiled->program.callsBack && launch->isReady() &&
-                                 launch->compiled->isShort.load(std::memory_order_relaxed));
+  bool mayRunNow = Queue::isCallingBack() ||
+                   (launch->isReady() && launch->compiled->isShort.load(std::memory_order_relaxed));
   Queue::Task task = [launch = std::move(launch)] { launch->run(); };
   if (!mayRunNow || !device.queue.runNow(task))
     device.queue.add(std::move(task));
