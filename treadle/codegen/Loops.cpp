@@ -365,13 +365,16 @@ private:
         return inRegister(next + 1, indices, sums);
       });
     };
-    int64_t size = op.getStaticLoopRanges()[next];
-    bool isShort = !ShapedType::isDynamic(size) && size <= blockOfRow;
-    if (next + 1 == types.size() && !isShort && addsFloats())
-      return inBlocks(begin, end, blockOfRow, start, [&](Value first, Value last) {
-        return along(first, last, zeroLike(start.front()));
-      });
-    return along(begin, end, start);
+    int64_t steps = addsFloats() ? stepsOfBlock(next) : 0;
+    if (!steps)
+      return along(begin, end, start);
+    return inBlocks(begin, end, steps, start, [&](Value first, Value last) {
+      Value zero = zeroLike(start.front());
+      if (steps > 1)
+        return along(first, last, zero);
+      indices[next] = first;
+      return inRegister(next + 1, indices, zero);
+    });
   }
 
   // The rounding error of a float sum grows with the number of elements added one after the other.
@@ -379,6 +382,21 @@ private:
 
   /// Elements per block; in columns, the elements of a row are added to many sums side by side.
   static constexpr int64_t blockOfRow = 4096, blockOfColumns = 256;
+
+  /// Returns how many steps of a reduction loop add the elements of a block; 0 if all steps add no
+  /// more than these.
+  int64_t stepsOfBlock(unsigned loop) {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    int64_t inStep = 1;
+    for (unsigned i = loop + 1; i < types.size(); ++i)
+      if (types[i] == utils::IteratorType::reduction)
+        inStep =
+            ShapedType::isDynamic(sizes[i]) ? blockOfRow : std::min(inStep * sizes[i], blockOfRow);
+    if (!ShapedType::isDynamic(sizes[loop]) && sizes[loop] * inStep <= blockOfRow)
+      return 0;
+    return std::max<int64_t>(blockOfRow / std::max<int64_t>(inStep, 1), 1);
+  }
 
   /// Whether floats are summed, and this is the innermost reduction loop.
   bool isLastOfSum(unsigned loop) {
