@@ -106,6 +106,8 @@ enum class NativeForm : uint8_t {
   None,     // calls the op's kernel
   Passes,   // forwards elements or computes shapes at almost no cost
   Computes, // computes elements, fused with producers and consumers
+  Repeats,  // repeats elements, which costs nothing if all consumers are compiled as well
+  Reduces,  // combines elements, fused with the nodes that compute them
 };
 
 /// The role of an op in fused kernels: a contraction, then elementwise steps, then an activation.

@@ -32,7 +32,8 @@ total=WHEN          can't fail: always; numbers, broadcast, product: if all inpu
                     (with broadcastable shapes; or matrices with equal inner dimensions)
 elementwise=FORM    the function that it computes for each element
 native=HOW          how machine code executes it: computes, scalars (no larger tensors), passes
-                    (forwards its input), none. Default with elementwise: computes
+                    (forwards its input), repeats (broadcasts it), reduces, none. Default with
+                    elementwise: computes
 moves               results are rearranged elements of the inputs
 fusion=ROLE         role in fused kernels: contraction (the first op), step, or activation (the
                     last op)
@@ -71,7 +72,7 @@ KINDS = """plain argument placeholder noop switch merge enter exit next other_v1
 TOTALITIES = "may_fail always numbers broadcast product".split()
 COSTS = """compute free all_reduce reduce_scatter all_gather all_to_all broadcast
     transfer""".split()
-NATIVE = {"none": 0, "passes": 1, "computes": 2, "scalars": 2}
+NATIVE = {"none": 0, "passes": 1, "computes": 2, "scalars": 2, "repeats": 3, "reduces": 4}
 FUSIONS = "none contraction step activation".split()
 REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}

@@ -1252,8 +1252,9 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     or becomes dead with a Switch. Constants are copied into the function.
 
     A second scan outlines clusters without loops: five or more connected elementwise nodes that
-    compile to machine code. Nodes that a kernel fuses with the matrix product or convolution
-    before them aren't included.
+    compile to machine code, or two of large tensors. Reductions of what they compute, and
+    broadcasts that they read, are included; nodes that a kernel fuses with the matrix product or
+    convolution before them aren't.
 
     ```mlir
     %w:2, %c = While(%n, %x) name("w") {cond = #tf_type.func<@cond, {}>, ...} : ...

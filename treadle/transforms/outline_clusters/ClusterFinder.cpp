@@ -57,6 +57,9 @@ private:
 /// edges, can become one node without creating a cycle. The same holds if the set is restricted to
 /// nodes behind the same gates, since no path leads from more gates to fewer; and to nodes between
 /// the same collectives, which are totally ordered along a path.
+///
+/// No path leads to a node that depends on constants alone, so its level is the lowest of the nodes
+/// that use it.
 class ClusterSets {
 public:
   ClusterSets(Block &block, BlockingNodes &waiting, BlockingNodes &exchanging)
@@ -77,6 +80,7 @@ public:
       }
       add(op, place, inputs);
     }
+    placeSources();
     return sets();
   }
 
@@ -103,8 +107,29 @@ private:
     places.push_back(place);
     connected.grow(index + 1);
     for (unsigned input : inputs)
-      if (place.isCandidate && places[input] == place)
-        connected.join(input, index);
+      connect(input, index);
+    if (inputs.empty() && place.isCandidate)
+      sources.push_back(index);
+  }
+
+  void connect(unsigned a, unsigned b) {
+    if (places[a].isCandidate && places[a] == places[b])
+      connected.join(a, b);
+  }
+
+  void placeSources() {
+    for (unsigned source : sources) {
+      SmallVector<unsigned> users;
+      std::optional<unsigned> lowest;
+      for (Operation *user : nodes[source]->getUsers())
+        if (auto found = indices.find(user); found != indices.end()) {
+          users.push_back(found->second);
+          lowest = std::min(lowest.value_or(~0U), places[found->second].level);
+        }
+      places[source].level = lowest.value_or(0);
+      for (unsigned user : users)
+        connect(source, user);
+    }
   }
 
   /// Returns the connected candidates, each set in topological order.
@@ -126,22 +151,13 @@ private:
   DenseMap<Operation *, unsigned> indices;
   SmallVector<Node> nodes; // by index, as the next two
   SmallVector<ClusterPosition> places;
+  SmallVector<unsigned> sources; // candidates that depend on constants alone
   llvm::IntEqClasses connected;
 };
 
-/// A cluster saves the calls of the nodes' kernels; of large tensors, also their way through
-/// memory.
 bool isProfitable(ArrayRef<Node> nodes) {
-  constexpr int64_t large = 4 << 10; // elements
-  int64_t small = 0, ofLarge = 0;
-  for (Node node : nodes) {
-    if (opFacts(node.opType()).native == NativeForm::Passes ||
-        (nativeForm(node) != NativeForm::Computes && !isSmallWork(node)))
-      continue;
-    auto type = dyn_cast<RankedTensorType>(node->getResult(0).getType());
-    ++(type && type.hasStaticShape() && type.getNumElements() >= large ? ofLarge : small);
-  }
-  return small + ofLarge >= minCompiledNodes || ofLarge >= minCompiledLargeNodes;
+  StraightWork work;
+  return llvm::any_of(nodes, [&](Node node) { return work.add(node); });
 }
 
 } // namespace
@@ -151,12 +167,11 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
     return {};
   BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
       exchanging(functionOf, BlockingNodes::ForOthers);
-  // Outside of loops, nodes with side effects and Python code gain nothing from compilation; checks
-  // must stay before the nodes that they guard.
+  // Outside of loops, nodes with side effects gain nothing from compilation; checks must stay
+  // before the nodes that they guard.
   auto isCandidate = [&](Node node) {
     return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
-           (hasLoop(node) || opFacts(node.opType()).checks ||
-            !(compilable.hasEffects(node) || compilable.runsPython(node)));
+           (!compilable.hasEffects(node) || hasLoop(node) || opFacts(node.opType()).checks);
   };
   std::vector<Cluster> found;
   for (SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate)) {
@@ -166,8 +181,7 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
         (resultsOf(nodes, names.fetched).empty() && llvm::none_of(nodes, hasEffects)))
       continue;
     bool isStateful = llvm::any_of(nodes, hasEffects) || llvm::any_of(nodes, reads);
-    bool runsPython = llvm::any_of(nodes, [&](Node node) { return compilable.runsPython(node); });
-    found.push_back({std::move(nodes), isStateful, runsPython});
+    found.push_back({std::move(nodes), isStateful});
   }
   return found;
 }
@@ -177,15 +191,9 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
     return {};
   BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
       exchanging(functionOf, BlockingNodes::ForOthers);
-  // Checks must stay before the nodes that they guard.
-  auto isCheck = [](Node node) { return opFacts(node.opType()).checks; };
-  auto isSmall = [&](Node node) {
-    return (isSmallWork(node) || isCheck(node)) && compilable.obstacle(node).empty() &&
-           (!compilable.hasEffects(node) || isCheck(node)) && !compilable.readsVariables(node);
-  };
   auto isCandidate = [&](Node node) {
-    return !names.kept.contains(node.name()) &&
-           (isSmall(node) || (nativeForm(node) != NativeForm::None && !isInEpilogue(node)));
+    return nativeForm(node) != NativeForm::None && !names.kept.contains(node.name()) &&
+           !isInEpilogue(node);
   };
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))
@@ -194,7 +202,7 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
       ArrayRef<Node> part = left.take_front(maxCompiledNodes);
       left = left.drop_front(part.size());
       if (isProfitable(part) && !resultsOf(part, names.fetched).empty())
-        found.push_back({SmallVector<Node>(part), llvm::any_of(part, isCheck)});
+        found.push_back({SmallVector<Node>(part)});
     }
   return found;
 }

@@ -44,6 +44,58 @@ bool isOnlyUser(Value value, Operation *user) {
   return llvm::all_of(value.getUsers(), [&](Operation *other) { return other == user; });
 }
 
+/// Returns the node that computes the elements of a value, before nodes that only forward them.
+Node sourceOf(Value value) {
+  constexpr int longest = 8;
+  for (int length = 0; length < longest; ++length) {
+    Node node = definingNode(value);
+    const OpDef *op = node ? lookupOp(node.opType()) : nullptr;
+    if (!op || op->facts().native != NativeForm::Passes || node.data().empty())
+      return node;
+    value = node.data()[0];
+  }
+  return {};
+}
+
+/// Returns whether the op of a node is compiled in one of these forms.
+bool hasForm(Node node, std::initializer_list<NativeForm> forms) {
+  const OpDef *op = node ? lookupOp(node.opType()) : nullptr;
+  return op && llvm::is_contained(forms, op->facts().native);
+}
+
+/// Returns whether a reduction can be fused with the node that computes its elements. A kernel
+/// reduces a tensor in memory as fast as compiled code.
+bool isFusedReduction(Node node) {
+  auto data = node.data();
+  Node axes = data.size() == 2 ? definingNode(data[1]) : Node();
+  return axes && axes.opType() == "Const" &&
+         hasForm(sourceOf(data[0]), {NativeForm::Computes, NativeForm::Repeats});
+}
+
+/// Returns whether all nodes that read the repeated elements are compiled, so that these need no
+/// memory.
+bool hasOnlyCompiledReaders(Node node) {
+  return llvm::all_of(node->getResult(0).getUsers(), [](Operation *user) {
+    return Node::isNode(user) &&
+           hasForm(Node(user), {NativeForm::Computes, NativeForm::Repeats, NativeForm::Reduces});
+  });
+}
+
+/// Returns the form of a node whose op has `form`: that depends on its neighbours.
+NativeForm formAmongOthers(Node node, NativeForm form) {
+  if (form == NativeForm::Reduces)
+    return isFusedReduction(node) ? NativeForm::Computes : NativeForm::None;
+  if (form == NativeForm::Repeats)
+    return hasOnlyCompiledReaders(node) ? NativeForm::Passes : NativeForm::None;
+  return form;
+}
+
+bool isLarge(Type type) {
+  constexpr int64_t least = 16'384;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() >= least;
+}
+
 } // namespace
 
 bool isCheapToMove(Type type) {
@@ -59,7 +111,7 @@ bool computesElements(StringRef op) {
 
 NativeForm nativeForm(Node node) {
   const OpDef *op = lookupOp(node.opType());
-  if (op && op->facts().native == NativeForm::None && isSmallMove(node, *op))
+  if (op && op->facts().native != NativeForm::Passes && isSmallMove(node, *op))
     return NativeForm::Passes;
   if (!op || op->facts().native == NativeForm::None || op->kind() == OpKind::HigherOrder ||
       node->getNumRegions() || node.numResults() != 1 ||
@@ -72,7 +124,16 @@ NativeForm nativeForm(Node node) {
     return NativeForm::None;
   if (auto format = node.attr<StringAttr>("data_format"); format && format.getValue() != "NHWC")
     return NativeForm::None;
-  return op->facts().native;
+  return formAmongOthers(node, op->facts().native);
+}
+
+bool StraightWork::add(Node node) {
+  if (nativeForm(node) != NativeForm::Computes)
+    return isEnough();
+  ++computing;
+  hasLarge |= llvm::any_of(node->getResultTypes(), isLarge) ||
+              llvm::any_of(node->getOperandTypes(), isLarge);
+  return isEnough();
 }
 
 bool isSmallWork(Node node) {

@@ -6,9 +6,9 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-SubgraphClusters::SubgraphClusters(const ModuleIndex &index, bool callsPython)
-    : index(index), finder([&index](StringRef name) { return index.function(name); },
-                           /*raises=*/true, callsPython) {}
+SubgraphClusters::SubgraphClusters(const ModuleIndex &index)
+    : index(index),
+      finder([&index](StringRef name) { return index.function(name); }, /*raises=*/true) {}
 
 void SubgraphClusters::outline(PrunedSubgraph &part, Block &body,
                                const std::vector<Cluster> &found) {
@@ -17,7 +17,6 @@ void SubgraphClusters::outline(PrunedSubgraph &part, Block &body,
   SoftEdges soft(body);
   for (const Cluster &cluster : found) {
     auto outlined = std::make_shared<OutlinedCluster>(cluster.nodes[0]->getLoc());
-    outlined->runsPython = cluster.runsPython;
     Node call = outlineCluster(cluster, {}, *outlined->module, "cluster", "cluster");
     part.setCluster(call.getOperation(), std::move(outlined));
   }
@@ -47,12 +46,9 @@ void SubgraphClusters::outlineStraight(PrunedSubgraph &part, bool onlyInner) {
   std::lock_guard lock(mutex);
   for (Block *body : innerBodies(part))
     outline(part, *body, finder.straight(*body, {}));
-  int64_t computing = 0;
-  auto computesEnough = [&](Node node) {
-    return (nativeForm(node) != NativeForm::None || isSmallWork(node)) &&
-           ++computing == minCompiledLargeNodes;
-  };
-  if (!onlyInner && part.size() <= maxGraphNodes && part.hasNode(computesEnough))
+  StraightWork work;
+  if (!onlyInner && part.size() <= maxGraphNodes &&
+      part.hasNode([&](Node node) { return work.add(node); }))
     outline(part, part.copyNodes(), finder.straight(part.copyNodes(), {}));
 }
 

@@ -1,0 +1,56 @@
+// RUN: treadle-opt --tfg-outline-clusters --split-input-file %s | FileCheck %s
+
+// A reduction is compiled with the nodes that compute its elements, and with the broadcasts that
+// they read. A broadcast that depends on constants alone is placed with its reader.
+// CHECK-LABEL: tfg.graph
+// CHECK: %[[X:.*]], %{{.*}} = Placeholder name("x")
+// CHECK: PartitionedCall(%[[X]]) name("cluster")
+// CHECK-NOT: BroadcastTo
+// CHECK-NOT: Sum
+// CHECK: StringFormat
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<3000x1xf32>)
+  %n, %nc = Const name("n") {dtype = f32, value = dense<2.0> : tensor<1x20xf32>} : () -> (tensor<1x20xf32>)
+  %shape, %sc = Const name("shape") {dtype = i32, value = dense<[3000, 20]> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %axis, %ac = Const name("axis") {dtype = i32, value = dense<1> : tensor<i32>} : () -> (tensor<i32>)
+  %a, %aa = BroadcastTo(%n, %shape) name("a") {T = f32, Tidx = i32} : (tensor<1x20xf32>, tensor<2xi32>) -> (tensor<3000x20xf32>)
+  %b, %bb = BroadcastTo(%x, %shape) name("b") {T = f32, Tidx = i32} : (tensor<3000x1xf32>, tensor<2xi32>) -> (tensor<3000x20xf32>)
+  %c, %cc = Mul(%a, %b) name("c") {T = f32} : (tensor<3000x20xf32>, tensor<3000x20xf32>) -> (tensor<3000x20xf32>)
+  %s, %ss = Sum(%c, %axis) name("s") {T = f32, Tidx = i32, keep_dims = false} : (tensor<3000x20xf32>, tensor<i32>) -> (tensor<3000xf32>)
+  %t, %tc = StringFormat(%s) name("sink") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<3000xf32>) -> (tensor<!tf_type.string>)
+}
+
+// -----
+
+// A reduction of a tensor in memory keeps its kernel, and so do two nodes of small tensors.
+// CHECK-LABEL: tfg.graph
+// CHECK-NOT: PartitionedCall
+// CHECK: Neg
+// CHECK: Exp
+// CHECK: Sum
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<3000x20xf32>)
+  %y, %yc = Placeholder name("y") {dtype = f32} : () -> (tensor<30xf32>)
+  %axis, %ac = Const name("axis") {dtype = i32, value = dense<1> : tensor<i32>} : () -> (tensor<i32>)
+  %a, %aa = Neg(%y) name("a") {T = f32} : (tensor<30xf32>) -> (tensor<30xf32>)
+  %b, %bb = Exp(%a) name("b") {T = f32} : (tensor<30xf32>) -> (tensor<30xf32>)
+  %s, %ss = Sum(%x, %axis) name("s") {T = f32, Tidx = i32, keep_dims = false} : (tensor<3000x20xf32>, tensor<i32>) -> (tensor<3000xf32>)
+  %t, %tc = StringFormat(%s, %b) name("sink") {T = [f32, f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<3000xf32>, tensor<30xf32>) -> (tensor<!tf_type.string>)
+}
+
+// -----
+
+// A broadcast that is also read by an op with a kernel is made by its kernel, once.
+// CHECK-LABEL: tfg.graph
+// CHECK: BroadcastTo
+// CHECK: PartitionedCall
+// CHECK: MatMul
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<200x1xf32>)
+  %shape, %sc = Const name("shape") {dtype = i32, value = dense<200> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %b, %bb = BroadcastTo(%x, %shape) name("b") {T = f32, Tidx = i32} : (tensor<200x1xf32>, tensor<2xi32>) -> (tensor<200x200xf32>)
+  %c, %cc = Exp(%b) name("c") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %d, %dc = Tanh(%c) name("d") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %p, %pc = MatMul(%b, %d) name("product") {T = f32, transpose_a = false, transpose_b = false} : (tensor<200x200xf32>, tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %t, %tc = StringFormat(%p) name("sink") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<200x200xf32>) -> (tensor<!tf_type.string>)
+}
