@@ -1,6 +1,8 @@
 // Lowers linalg ops to loops over elements.
 #include "treadle/codegen/CompensatedSum.h"
+#include "treadle/codegen/LoopCost.h"
 #include "treadle/codegen/LoopNest.h"
+#include "treadle/codegen/LoopOrder.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/ReadFusion.h"
@@ -24,35 +26,6 @@ using namespace mlir;
 
 namespace treadle::codegen {
 namespace {
-
-/// Estimated time of an element in picoseconds, for vectorized code. A branch costs as much as its
-/// longer side.
-int64_t costOf(Block &body) {
-  constexpr int64_t function = 700, loop = 20'000;
-  int64_t cost = 100;
-  for (Operation &inner : body) {
-    if (auto branch = dyn_cast<scf::IfOp>(inner))
-      cost += branch.elseBlock()
-                  ? std::max(costOf(*branch.thenBlock()), costOf(*branch.elseBlock()))
-                  : costOf(*branch.thenBlock());
-    else
-      cost += inner.getNumRegions()                                                     ? loop
-              : isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? function
-                                                                                        : 100;
-  }
-  return cost;
-}
-int64_t costOf(linalg::GenericOp op) { return costOf(op.getRegion().front()); }
-
-/// Whether all operands are accessed element by element in memory order.
-bool isFlat(linalg::GenericOp op) {
-  if (op.getNumReductionLoops())
-    return false;
-  Block &block = op.getRegion().front();
-  if (!block.getOps<linalg::IndexOp>().empty())
-    return false;
-  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
-}
 
 /// Minimum work in picoseconds for sharing a loop among threads.
 constexpr int64_t minSharedWork = 40'000'000;
@@ -295,16 +268,23 @@ private:
     }
     if (outputs.size() == 1 && reduceInBlocks(indices))
       return;
-    loops(0, indices, isParallel, [&] { store(starts()); });
-    loops(
-        0, indices, [](unsigned) { return true; },
-        [&] {
-          rc::ParallelOp::create(b, loc);
-          SmallVector<Value> sums;
-          for (Value output : outputs)
-            sums.push_back(memref::LoadOp::create(b, loc, output, at(outputMap, indices)));
-          store(merged(indices, sums));
-        });
+    // Blocks of results stay in the cache while the reduction loops add to them.
+    auto [firstResult, lastResult] = rangeOf(last);
+    overBlocks(firstResult, lastResult, blockOfResults, {}, [&](Value from, Value to, ValueRange) {
+      block = {last, from, to};
+      loops(0, indices, isParallel, [&] { store(starts()); });
+      loops(
+          0, indices, [](unsigned) { return true; },
+          [&] {
+            rc::ParallelOp::create(b, loc);
+            SmallVector<Value> sums;
+            for (Value output : outputs)
+              sums.push_back(memref::LoadOp::create(b, loc, output, at(outputMap, indices)));
+            store(merged(indices, sums));
+          });
+      block = std::nullopt;
+      return SmallVector<Value>();
+    });
   }
 
   SmallVector<Value> starts() {
@@ -381,7 +361,7 @@ private:
   // Blocks are summed separately, and the block sums are added with compensation.
 
   /// Elements per block; in columns, the elements of a row are added to many sums side by side.
-  static constexpr int64_t blockOfRow = 4096, blockOfColumns = 256;
+  static constexpr int64_t blockOfRow = 4096, blockOfColumns = 256, blockOfResults = 1024;
 
   /// Returns how many steps of a reduction loop add the elements of a block; 0 if all steps add no
   /// more than these.
@@ -621,105 +601,7 @@ private:
   IRMapping mapping;              // values that the loops use from the code around them
 };
 
-/// Whether an op is the first one in its block that reads the producer's result.
-bool isFirstReader(Operation *reader, Operation *producer) {
-  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
-    Operation *other = reader->getBlock()->findAncestorOpInBlock(*user);
-    return other && (other == reader || reader->isBeforeInBlock(other));
-  });
-}
-
-/// A result with several readers is computed once, with the first reader, if both traverse the same
-/// elements in the same order.
-bool shouldFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
-  constexpr size_t maxResults = 4;
-  return isFlat(producer) && isFlat(reader) && isFirstReader(reader, producer) &&
-         producer->getNumResults() + reader->getNumResults() <= maxResults;
-}
-
-/// Whether the op combines elements one after the other, such as argmax: its innermost loop isn't
-/// vectorized.
-bool isSequential(linalg::GenericOp op) {
-  return op.getNumReductionLoops() && op.getNumResults() > 1 &&
-         op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
-}
-
-/// Whether to fuse the producer of an operand into its consumer.
-bool shouldFuse(OpOperand &read) {
-  Operation *producer = read.get().getDefiningOp();
-  auto made = cast<linalg::GenericOp>(producer);
-  auto consumer = cast<linalg::GenericOp>(read.getOwner());
-  if (producer->getBlock() != consumer->getBlock())
-    return false;
-  // Longer loops gain little from avoiding intermediate results, and compile slowly.
-  constexpr size_t longest = 256;
-  if (made.getBody()->getOperations().size() > longest ||
-      consumer.getBody()->getOperations().size() > longest)
-    return false;
-  // Reduction loops aren't split into index ranges, so the branches would remain.
-  if (consumer.getNumReductionLoops() && hasBranches(made))
-    return false;
-  if (onlyRearranges(made))
-    return true;
-  constexpr int64_t mostSequential = 2'000;
-  if (isSequential(consumer) && costOf(made) + costOf(consumer) > mostSequential)
-    return false;
-  if (!producer->hasOneUse())
-    return shouldFuseShared(made, consumer);
-  // With several readers, the element would be recomputed for each; loading it is cheaper,
-  // especially where little is done with it, as in a product.
-  bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
-  return consumer.getMatchingIndexingMap(&read).isPermutation() ||
-         (!isProduct && costOf(made) <= 300);
-}
-
-/// Fuses a producer into its consumer. MLIR's set of patterns for this includes one that loses the
-/// initial value of a reduction whose result only depends on its elements.
-class FuseElementwise : public OpRewritePattern<linalg::GenericOp> {
-public:
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
-    for (OpOperand &read : op->getOpOperands()) {
-      if (!linalg::areElementwiseOpsFusable(&read) || !shouldFuse(read))
-        continue;
-      auto producer = read.get().getDefiningOp<linalg::GenericOp>();
-      bool isShared = !producer->hasOneUse() && !onlyRearranges(producer);
-      if (!isShared && !producer->hasOneUse()) { // each reader gets its own copy
-        unsigned number = cast<OpResult>(read.get()).getResultNumber();
-        producer = cast<linalg::GenericOp>(rewriter.clone(*producer));
-        rewriter.modifyOpInPlace(op, [&] { read.set(producer.getResult(number)); });
-      }
-      FailureOr<linalg::ElementwiseOpFusionResult> fused =
-          linalg::fuseElementwiseOps(rewriter, &read);
-      if (failed(fused))
-        continue;
-      auto made = [&](Operation *old) {
-        return llvm::map_to_vector(
-            old->getResults(), [&](Value result) { return fused->replacements.lookup(result); });
-      };
-      SmallVector<Value> shared = made(producer);
-      rewriter.replaceOp(op, made(op));
-      for (auto [result, value] : llvm::zip(producer->getResults(), shared))
-        if (isShared && value)
-          rewriter.replaceAllUsesExcept(result, value, value.getDefiningOp());
-      return success();
-    }
-    return failure();
-  }
-};
-
 } // namespace
-
-LogicalResult fuseElementwise(ModuleOp module) {
-  MLIRContext *context = module.getContext();
-  RewritePatternSet patterns(context);
-  patterns.add<FuseElementwise>(context);
-  populateReadPatterns(patterns);
-  linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
-  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  return applyPatternsGreedily(module, std::move(patterns));
-}
 
 /// Emits the loops of an op that writes a tensor.
 static void lowerWrite(rc::WriteOp op) {
@@ -758,7 +640,7 @@ LogicalResult lowerLoops(ModuleOp module) {
   module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
   unsigned numParts = 0;
   for (linalg::GenericOp op : ops)
-    LoopBuilder(op).build(numParts);
+    LoopBuilder(withLoopForVectors(op)).build(numParts);
   return lowerControlFlow(module);
 }
 
