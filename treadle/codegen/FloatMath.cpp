@@ -83,19 +83,35 @@ Reduced reduce(Emitter &e, Value x) {
   return {e.bits(shifted), e.sub(shifted, e.number(shifter))};
 }
 
-/// e^x for x <= 90; fitted coefficients, error at most 1 unit in the last place.
-Value expOfBounded(Emitter &e, Value x) {
+/// e^x as a number around 1 times a power of two, whose exponent is in the low bits of `shifted`.
+/// Fitted coefficients, error at most 1 unit in the last place.
+struct Exponential {
+  Value mantissa, shifted;
+};
+Exponential exponential(Emitter &e, Value x) {
   Reduced n = reduce(e, x);
   Value r = e.fma(n.whole, -1.42860677e-6f, e.fma(n.whole, -0.693145752f, x));
   Value p = e.polynomial(
       r, {1.3796303e-3f, 8.3735486e-3f, 4.1669474e-2f, 1.66664720e-1f, 0.49999994f, 1, 1});
+  return {p, n.shifted};
+}
+
+/// e^x for x <= 90.
+Value expOfBounded(Emitter &e, Value x) {
+  auto [p, shifted] = exponential(e, x);
   // Scales in two steps, since a single power of two may overflow or underflow. The high bits of
   // the shifter are shifted out, whether the exponent is halved or not.
   Value one = e.bits(e.number(1));
-  Value first = e.atExponent(e.half(n.shifted));
-  Value second = e.subBits(e.atExponent(n.shifted), first);
+  Value first = e.atExponent(e.half(shifted));
+  Value second = e.subBits(e.atExponent(shifted), first);
   p = e.mul(p, e.asFloat(e.addBits(first, one)));
   return e.mul(p, e.asFloat(e.addBits(second, one)));
+}
+
+/// e^x for -80 < x < 80.
+Value expOfSmall(Emitter &e, Value x) {
+  auto [p, shifted] = exponential(e, x);
+  return e.mul(p, e.asFloat(e.addBits(e.atExponent(shifted), e.bits(e.number(1)))));
 }
 
 /// Error at most 4 units in the last place; 0 if the result is below 2^-125. Scales by a single
@@ -224,21 +240,8 @@ Value erf(Emitter &e, Value x) {
   Value p = e.polynomial(t, {-1.72853470e-5f, 3.83197126e-4f, -3.88396438e-3f, 2.42546219e-2f,
                              -1.06777877e-1f, -6.34846687e-1f, -1.28717512e-1f});
   Value exponent = e.fma(p, t, e.negate(t));
-  Value far = e.sub(e.number(1), expOfBounded(e, exponent));
+  Value far = e.sub(e.number(1), expOfSmall(e, exponent));
   return e.select(e.less(size, e.number(0.927734375f)), near, e.withSign(far, x));
-}
-
-/// The operation over f64, which becomes a call. C functions look at the bits of their operands and
-/// yield garbage, even NaN, for denormal ones that arithmetic takes for zero; `canonicalize` makes
-/// them zero if the thread flushes denormal numbers.
-Value ofCanonicalOperands(OpBuilder &b, Operation *op, ValueRange operands) {
-  IRMapping mapping;
-  Type type = op->getResult(0).getType();
-  StringAttr intrinsic = b.getStringAttr("llvm.canonicalize");
-  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
-    mapping.map(from,
-                LLVM::CallIntrinsicOp::create(b, op->getLoc(), type, intrinsic, to).getResult(0));
-  return b.clone(*op, mapping)->getResult(0);
 }
 
 /// Whether the operation may be approximated.
@@ -252,8 +255,8 @@ bool mayBeApproximate(Operation *op) {
 } // namespace
 
 Value expandFloatMath(OpBuilder &b, Operation *op, ValueRange operands) {
-  if (isa<math::LogOp, math::PowFOp>(op) && op->getResult(0).getType().isF64())
-    return ofCanonicalOperands(b, op, operands);
+  if (op->getNumResults() == 1 && op->getResult(0).getType().isF64())
+    return expandDoubleMath(b, op, operands);
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
     return {};
   bool isFast = mayBeApproximate(op);

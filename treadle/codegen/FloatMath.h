@@ -5,12 +5,14 @@
 
 namespace treadle::codegen {
 
-/// Expands an operation of the math dialect over f32 to arithmetic without calls or branches. The
-/// error is at most 4 units in the last place, including results that are infinite, NaN or
-/// denormal. With the fast-math flag `afn` at most 16, and values below 2^-125 may be flushed to 0.
-/// Over f64, makes operands canonical for functions that don't accept every denormal number in a
-/// thread that flushes them. Returns null for other operations.
+/// Expands an operation of the math dialect over f32 or f64 to arithmetic without calls or
+/// branches; returns null for other operations. The error is at most 4 units in the last place,
+/// including results that are infinite, NaN or denormal. For f32 with the fast-math flag `afn` at
+/// most 16, and values below 2^-125 may be flushed to 0.
 mlir::Value expandFloatMath(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
+
+/// The same for f64 only.
+mlir::Value expandDoubleMath(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
 /// Expands x^y over f32 in the same way. The error is at most 1 unit in the last place; infinities,
 /// zeros and NaN are as in C's pow. With `isFast`: 512, less if the result is close to 1.

@@ -1,6 +1,7 @@
 // Exponentials, logarithms, trigonometric and hyperbolic functions and the like. Arrays of float
 // and double use Eigen's vectorized versions if there are any.
 #include "treadle/kernels/elementwise/CanonicalOperand.h"
+#include "treadle/kernels/elementwise/DoubleFormulas.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 
@@ -75,7 +76,6 @@ TREADLE_VECTOR_MATH(EigenExp, std::exp, exp)
 TREADLE_VECTOR_MATH(EigenLog, logOf, log)
 TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
-TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
 TREADLE_VECTOR_MATH(DoubleSigmoid, logisticOf, logistic)
 TREADLE_MATH(TanOp, std::tan)
 TREADLE_MATH(AsinOp, std::asin)
@@ -89,7 +89,7 @@ TREADLE_MATH(AtanhOp, std::atanh)
 #undef TREADLE_VECTOR_MATH
 
 // One element by the standard library, arrays of float by a vectorized loop.
-#define TREADLE_LOOP_MATH(Name, function, floatFunction)                                           \
+#define TREADLE_FLOAT_LOOP_MATH(Name, function, floatFunction)                                     \
   struct Name {                                                                                    \
     static constexpr float cost = 4;                                                               \
     template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
@@ -98,12 +98,25 @@ TREADLE_MATH(AtanhOp, std::atanh)
       TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = floatFunction(in[i]);             \
     }                                                                                              \
   };
-TREADLE_LOOP_MATH(Expm1Op, expm1Of, vectorExpm1)
-TREADLE_LOOP_MATH(Log1pOp, log1pOf, vectorLog1p)
-TREADLE_LOOP_MATH(AtanOp, std::atan, vectorAtan)
-TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
-TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
-#undef TREADLE_LOOP_MATH
+TREADLE_FLOAT_LOOP_MATH(FloatExpm1, expm1Of, vectorExpm1)
+TREADLE_FLOAT_LOOP_MATH(FloatLog1p, log1pOf, vectorLog1p)
+TREADLE_FLOAT_LOOP_MATH(AtanOp, std::atan, vectorAtan)
+TREADLE_FLOAT_LOOP_MATH(FloatErf, std::erf, vectorErf)
+TREADLE_FLOAT_LOOP_MATH(FloatErfc, std::erfc, vectorErfc)
+
+// Arrays of double by the formula that the compiler emits too.
+#define TREADLE_DOUBLE_LOOP_MATH(Name, Base, formula)                                              \
+  struct Name : Base {                                                                             \
+    using Base::applyAll;                                                                          \
+    static void applyAll(const double *in, double *out, int64_t n) {                               \
+      formulas::DoubleArithmetic a;                                                                \
+      TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = formulas::formula(a, in[i]);      \
+    }                                                                                              \
+  };
+TREADLE_DOUBLE_LOOP_MATH(Expm1Op, FloatExpm1, expm1)
+TREADLE_DOUBLE_LOOP_MATH(Log1pOp, FloatLog1p, log1p)
+TREADLE_DOUBLE_LOOP_MATH(ErfOp, FloatErf, erf)
+TREADLE_DOUBLE_LOOP_MATH(ErfcOp, FloatErfc, erfc)
 
 /// Applies `Op` to an array in blocks. Elements that `Op` doesn't support (`isSpecial`) are
 /// computed by `one`; blocks without such elements skip that step.
@@ -128,39 +141,30 @@ void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one)
   }
 }
 
-// Eigen's exponential of double never goes below the smallest normal number; below e^-746 the
-// result is 0.
-struct ExpOp : EigenExp {
-  using EigenExp::applyAll;
-  static void applyAll(const double *in, double *out, int64_t n) {
-    applyInPieces<EigenExp>(
-        in, out, n, [](double x) { return x < -708; },
-        [](double x) { return x < -746 ? 0 : std::exp(x); });
-  }
-};
+TREADLE_DOUBLE_LOOP_MATH(ExpOp, EigenExp, exp)
 
 // Eigen's logarithm treats denormals like the smallest normal number, and rejects negative ones.
-struct LogOp : EigenLog {
-  template <std::floating_point T> static void applyAll(const T *in, T *out, int64_t n) {
+struct FloatLog : EigenLog {
+  static void applyAll(const float *in, float *out, int64_t n) {
     applyInPieces<EigenLog>(
-        in, out, n, [](T x) { return std::fabs(x) < std::numeric_limits<T>::min(); },
-        [](T x) { return logOf(x); });
+        in, out, n, [](float x) { return std::fabs(x) < std::numeric_limits<float>::min(); },
+        [](float x) { return logOf(x); });
   }
 };
+TREADLE_DOUBLE_LOOP_MATH(LogOp, FloatLog, log)
 
 // Eigen's float logistic loses whole digits of small results, and its tanh two bits.
-struct TanhOp : DoubleTanh {
-  using DoubleTanh::applyAll;
-  static void applyAll(const float *in, float *out, int64_t n) {
-    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorTanh(in[i]);
-  }
-};
+TREADLE_FLOAT_LOOP_MATH(FloatTanh, std::tanh, vectorTanh)
+TREADLE_DOUBLE_LOOP_MATH(TanhOp, FloatTanh, tanh)
 struct SigmoidOp : DoubleSigmoid {
   using DoubleSigmoid::applyAll;
   static void applyAll(const float *in, float *out, int64_t n) {
     TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorLogistic(in[i]);
   }
 };
+
+#undef TREADLE_FLOAT_LOOP_MATH
+#undef TREADLE_DOUBLE_LOOP_MATH
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
