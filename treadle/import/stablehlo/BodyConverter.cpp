@@ -61,8 +61,23 @@ Value BodyConverter::of(Value source) {
   return {};
 }
 
+/// Returns the scalar that all elements of a large constant are equal to; null if it isn't one.
+static DenseElementsAttr scalarOfLarge(Value source) {
+  constexpr int64_t large = 16;
+  Operation *definition = source.getDefiningOp();
+  auto value = isConstant(definition) ? definition->getAttrOfType<DenseElementsAttr>("value")
+                                      : DenseElementsAttr();
+  if (!value || !value.isSplat() || value.getNumElements() <= large)
+    return {};
+  return value.resizeSplat(RankedTensorType::get({}, value.getElementType()));
+}
+
 Value BodyConverter::broadcastableOf(Value source) {
   Value compact = compacts.lookup(source);
+  if (DenseElementsAttr scalar; !compact && !isElementwise && (scalar = scalarOfLarge(source))) {
+    compact = constant(scalar);
+    mapBroadcastable(source, compact);
+  }
   return compact ? compact : of(source);
 }
 
