@@ -206,6 +206,8 @@ struct OpFacts {
   bool receives = false;
   /// Whether the condition may be a vector with one element for each row of the other inputs.
   bool allowsRowCondition = false;
+  /// Whether computing an element takes much longer than reading and writing it.
+  bool isCostly = false;
   ExchangeKeys keys = ExchangeKeys::None;
   ImageFacts images;
   OpPermission want;

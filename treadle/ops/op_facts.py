@@ -52,6 +52,7 @@ on_tensor=OP        the op that computes on a tensor what this one does to a var
 asks_initialized    tests if a variable is initialized
 starts_iterator     makes its second input an iterator over its first, a dataset
 gives_gradients     returns the gradient accumulators of its input resources
+costly              computing an element takes much longer than reading and writing it
 condition_of_rows   the condition may be a vector with one element for each row of the other inputs
 wants=KIND:NAME     the permission that it needs: read or write, and the input (its index) or
                     attribute that names the file; clock
@@ -82,7 +83,7 @@ PERMISSION_KINDS = "nothing read write clock".split()
 FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
     no_gradient pointwise""".split()
 LATER_FLAGS = """rounds asks_initialized starts_iterator gives_gradients receives
-    condition_of_rows""".split()
+    condition_of_rows costly""".split()
 OPS = "stateless same_as negation undoes on_tensor".split()  # words that name another op
 WORDS = """kind arguments effects makes shape total elementwise native fusion cost keys images
     reduces operator wants does stateless same_as negation undoes on_tensor""".split()

@@ -155,6 +155,23 @@ private:
   llvm::IntEqClasses connected;
 };
 
+bool isCheck(Operation &op) {
+  const OpDef *def = Node::isNode(&op) ? lookupOp(Node(&op).opType()) : nullptr;
+  return def && def->facts().checks;
+}
+
+/// Returns whether a node that only forwards elements may fail, because a size isn't known.
+bool mayFailBySize(Node node) {
+  auto isKnown = [](Type type) {
+    auto tensor = dyn_cast<ShapedType>(type);
+    return !tensor || tensor.hasStaticShape();
+  };
+  return opFacts(node.opType()).totality == Totality::MayFail &&
+         nativeForm(node) == NativeForm::Passes &&
+         !(llvm::all_of(node->getOperandTypes(), isKnown) &&
+           llvm::all_of(node->getResultTypes(), isKnown));
+}
+
 bool isProfitable(ArrayRef<Node> nodes) {
   StraightWork work;
   return llvm::any_of(nodes, [&](Node node) { return work.add(node); });
@@ -191,9 +208,12 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
     return {};
   BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
       exchanging(functionOf, BlockingNodes::ForOthers);
+  // The error of a check comes before the errors that it explains: its condition isn't computed by
+  // a cluster that may fail.
+  const bool hasChecks = llvm::any_of(body, isCheck);
   auto isCandidate = [&](Node node) {
     return nativeForm(node) != NativeForm::None && !names.kept.contains(node.name()) &&
-           !isInEpilogue(node);
+           !isInEpilogue(node) && !(hasChecks && mayFailBySize(node));
   };
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))

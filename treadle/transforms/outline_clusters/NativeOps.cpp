@@ -133,6 +133,7 @@ bool StraightWork::add(Node node) {
   ++computing;
   hasLarge |= llvm::any_of(node->getResultTypes(), isLarge) ||
               llvm::any_of(node->getOperandTypes(), isLarge);
+  hasCostly |= lookupOp(node.opType())->facts().isCostly && isLarge(node->getResult(0).getType());
   return isEnough();
 }
 

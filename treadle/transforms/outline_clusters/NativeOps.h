@@ -18,7 +18,7 @@ bool isCheapToMove(mlir::Type type);
 
 /// The minimum number of computing nodes in a cluster without a loop. With fewer, calling the
 /// cluster costs as much as it saves; unless a tensor is so large that its traffic through memory
-/// costs more.
+/// costs more. A costly function of such a tensor is compiled alone.
 inline constexpr int64_t minCompiledNodes = 5, minLargeNodes = 2;
 
 /// The work of nodes outside of loops, to decide whether compiling them pays off.
@@ -26,15 +26,17 @@ class StraightWork {
 public:
   /// Adds the work of a node. Returns `isEnough()`.
   bool add(Node node);
-  bool isEnough() const { return computing >= (hasLarge ? minLargeNodes : minCompiledNodes); }
+  bool isEnough() const {
+    return hasCostly || computing >= (hasLarge ? minLargeNodes : minCompiledNodes);
+  }
 
 private:
   int64_t computing = 0;
-  bool hasLarge = false;
+  bool hasLarge = false, hasCostly = false; // costly: of a large tensor
 };
 
 /// The maximum number of nodes in such a cluster, because compile time is superlinear.
-inline constexpr size_t maxCompiledNodes = 40;
+inline constexpr size_t maxCompiledNodes = 200;
 
 /// The maximum number of nodes of a graph or function with such clusters: 40 nodes compile in 0.05
 /// to 2 s. ResNet-50 has 500 nodes.
