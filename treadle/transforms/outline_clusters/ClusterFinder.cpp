@@ -58,8 +58,8 @@ private:
 /// nodes behind the same gates, since no path leads from more gates to fewer; and to nodes between
 /// the same collectives, which are totally ordered along a path.
 ///
-/// No path leads to a node that depends on constants alone, so its level is the lowest of the nodes
-/// that use it.
+/// Only candidates that depend on constants alone precede such a candidate, so its level is the
+/// lowest of the nodes that use it.
 class ClusterSets {
 public:
   ClusterSets(Block &block, BlockingNodes &waiting, BlockingNodes &exchanging)
@@ -107,9 +107,10 @@ private:
     places.push_back(place);
     connected.grow(index + 1);
     for (unsigned input : inputs)
-      connect(input, index);
-    if (inputs.empty() && place.isCandidate)
-      sources.push_back(index);
+      if (!isSource[input])
+        connect(input, index);
+    isSource.push_back(place.isCandidate &&
+                       llvm::all_of(inputs, [&](unsigned input) { return isSource[input]; }));
   }
 
   void connect(unsigned a, unsigned b) {
@@ -118,16 +119,23 @@ private:
   }
 
   void placeSources() {
-    for (unsigned source : sources) {
-      SmallVector<unsigned> users;
-      std::optional<unsigned> lowest;
-      for (Operation *user : nodes[source]->getUsers())
-        if (auto found = indices.find(user); found != indices.end()) {
-          users.push_back(found->second);
-          lowest = std::min(lowest.value_or(~0U), places[found->second].level);
-        }
-      places[source].level = lowest.value_or(0);
-      for (unsigned user : users)
+    for (unsigned source = nodes.size(); source-- > 0;) {
+      if (!isSource[source])
+        continue;
+      SmallVector<unsigned> together;
+      unsigned lowest = ~0U;
+      for (Operation *user : nodes[source]->getUsers()) {
+        auto found = indices.find(user);
+        if (found == indices.end())
+          continue;
+        unsigned index = found->second;
+        bool isApart = places[index].isCandidate && !areTogether(nodes[source], nodes[index]);
+        lowest = std::min(lowest, places[index].level - isApart);
+        if (!isApart)
+          together.push_back(index);
+      }
+      places[source].level = lowest == ~0U ? 0 : lowest;
+      for (unsigned user : together)
         connect(source, user);
     }
   }
@@ -151,7 +159,7 @@ private:
   DenseMap<Operation *, unsigned> indices;
   SmallVector<Node> nodes; // by index, as the next two
   SmallVector<ClusterPosition> places;
-  SmallVector<unsigned> sources; // candidates that depend on constants alone
+  SmallVector<bool> isSource; // by index: candidates that depend on constants alone
   llvm::IntEqClasses connected;
 };
 

@@ -69,7 +69,8 @@ bool isFusedReduction(Node node) {
   auto data = node.data();
   Node axes = data.size() == 2 ? definingNode(data[1]) : Node();
   return axes && axes.opType() == "Const" &&
-         hasForm(sourceOf(data[0]), {NativeForm::Computes, NativeForm::Repeats});
+         hasForm(sourceOf(data[0]),
+                 {NativeForm::Computes, NativeForm::Repeats, NativeForm::Reduces});
 }
 
 /// Returns whether all nodes that read the repeated elements are compiled, so that these need no

@@ -54,3 +54,43 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %p, %pc = MatMul(%b, %d) name("product") {T = f32, transpose_a = false, transpose_b = false} : (tensor<200x200xf32>, tensor<200x200xf32>) -> (tensor<200x200xf32>)
   %t, %tc = StringFormat(%p) name("sink") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<200x200xf32>) -> (tensor<!tf_type.string>)
 }
+
+// -----
+
+// Nodes that depend on constants alone are placed with their first reader, so that no cycle arises.
+// CHECK-LABEL: tfg.graph
+// CHECK: AddV2({{.*}}) name("early")
+// CHECK: StringFormat({{.*}}) name("first")
+// CHECK: PartitionedCall({{.*}}) name("cluster")
+// CHECK-NOT: BroadcastTo
+// CHECK: StringFormat({{.*}}) name("second")
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<300x100xf32>)
+  %n, %nc = Const name("n") {dtype = f32, value = dense<2.0> : tensor<100xf32>} : () -> (tensor<100xf32>)
+  %one, %oc = Const name("one") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+  %flat, %fc = Const name("flat") {dtype = i32, value = dense<[1, 100]> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %shape, %sc = Const name("shape") {dtype = i32, value = dense<[300, 100]> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %e, %ec = AddV2(%one, %one) name("early") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+  %f, %ff = StringFormat(%e) name("first") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<f32>) -> (tensor<!tf_type.string>)
+  %l, %lc = StringLength(%f) name("length") {unit = "BYTE"} : (tensor<!tf_type.string>) -> (tensor<i32>)
+  %m, %mc = Cast(%l) name("cast") {SrcT = i32, DstT = f32, Truncate = false} : (tensor<i32>) -> (tensor<f32>)
+  %r, %rc = Reshape(%n, %flat) name("r") {T = f32, Tshape = i32} : (tensor<100xf32>, tensor<2xi32>) -> (tensor<1x100xf32>)
+  %b, %bc = BroadcastTo(%r, %shape) name("b") {T = f32, Tidx = i32} : (tensor<1x100xf32>, tensor<2xi32>) -> (tensor<300x100xf32>)
+  %p, %pc = Mul(%b, %x) name("p") {T = f32} : (tensor<300x100xf32>, tensor<300x100xf32>) -> (tensor<300x100xf32>)
+  %q, %qc = Mul(%p, %m) name("q") {T = f32} : (tensor<300x100xf32>, tensor<f32>) -> (tensor<300x100xf32>)
+  %d, %dc = AddV2(%q, %e) name("d") {T = f32} : (tensor<300x100xf32>, tensor<f32>) -> (tensor<300x100xf32>)
+  %t, %tc = StringFormat(%d) name("second") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<300x100xf32>) -> (tensor<!tf_type.string>)
+}
+
+// -----
+
+// A function of a large tensor that takes much longer than memory is compiled alone.
+// CHECK-LABEL: tfg.graph
+// CHECK: PartitionedCall({{.*}}) name("cluster")
+// CHECK: tfg.func @cluster
+// CHECK: Tanh
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %x, %xc = Placeholder name("x") {dtype = f64} : () -> (tensor<300x100xf64>)
+  %y, %yc = Tanh(%x) name("y") {T = f64} : (tensor<300x100xf64>) -> (tensor<300x100xf64>)
+  %t, %tc = StringFormat(%y) name("sink") {T = [f64], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<300x100xf64>) -> (tensor<!tf_type.string>)
+}
