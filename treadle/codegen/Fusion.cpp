@@ -35,6 +35,27 @@ bool isSequential(linalg::GenericOp op) {
          op.getIteratorTypesArray().back() == utils::IteratorType::reduction;
 }
 
+/// Whether computing an element once more takes less time than storing and loading it: few
+/// operations on elements of much smaller tensors.
+bool isCheapToRepeat(linalg::GenericOp op) {
+  constexpr int64_t maxCost = 1000, minGrowth = 8, maxReaders = 4;
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() || costOf(op) > maxCost ||
+      std::distance(op->use_begin(), op->use_end()) > maxReaders)
+    return false;
+  auto sizeOf = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.hasStaticShape() ? type.getNumElements() : 0;
+  };
+  return llvm::all_of(op.getInputs(), [&](Value input) {
+    auto tensor = dyn_cast<RankedTensorType>(input.getType());
+    return tensor && tensor.hasStaticShape() &&
+           sizeOf(input) <= sizeOf(op->getResult(0)) / minGrowth;
+  });
+}
+
+/// Whether each reader of a result computes it on its own.
+bool isRepeated(linalg::GenericOp op) { return onlyRearranges(op) || isCheapToRepeat(op); }
+
 /// Whether to fuse the producer of an operand into its consumer.
 bool shouldFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
@@ -50,7 +71,7 @@ bool shouldFuse(OpOperand &read) {
   // Reduction loops aren't split into index ranges, so the branches would remain.
   if (consumer.getNumReductionLoops() && hasBranches(made))
     return false;
-  if (onlyRearranges(made))
+  if (isRepeated(made))
     return true;
   constexpr int64_t mostSequential = 2'000;
   if (isSequential(consumer) && costOf(made) + costOf(consumer) > mostSequential)
@@ -75,7 +96,7 @@ public:
       if (!linalg::areElementwiseOpsFusable(&read) || !shouldFuse(read))
         continue;
       auto producer = read.get().getDefiningOp<linalg::GenericOp>();
-      bool isShared = !producer->hasOneUse() && !onlyRearranges(producer);
+      bool isShared = !producer->hasOneUse() && !isRepeated(producer);
       if (!isShared && !producer->hasOneUse()) { // each reader gets its own copy
         unsigned number = cast<OpResult>(read.get()).getResultNumber();
         producer = cast<linalg::GenericOp>(rewriter.clone(*producer));
@@ -102,14 +123,21 @@ public:
 
 } // namespace
 
-LogicalResult fuseElementwise(ModuleOp module) {
+static LogicalResult fuse(ModuleOp module,
+                          llvm::function_ref<void(RewritePatternSet &)> populateOthers) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   patterns.add<FuseElementwise>(context);
-  populateReadPatterns(patterns);
+  populateOthers(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Reads are fused by index first, and become operands where that is still possible.
+LogicalResult fuseElementwise(ModuleOp module) {
+  return success(succeeded(fuse(module, populateReadPatterns)) &&
+                 succeeded(fuse(module, populateOperandPatterns)));
 }
 
 } // namespace treadle::codegen

@@ -273,18 +273,55 @@ private:
     overBlocks(firstResult, lastResult, blockOfResults, {}, [&](Value from, Value to, ValueRange) {
       block = {last, from, to};
       loops(0, indices, isParallel, [&] { store(starts()); });
-      loops(
-          0, indices, [](unsigned) { return true; },
-          [&] {
-            rc::ParallelOp::create(b, loc);
-            SmallVector<Value> sums;
-            for (Value output : outputs)
-              sums.push_back(memref::LoadOp::create(b, loc, output, at(outputMap, indices)));
-            store(merged(indices, sums));
-          });
+      auto load = [&] {
+        return llvm::map_to_vector(outputs, [&](Value output) -> Value {
+          return memref::LoadOp::create(b, loc, output, at(outputMap, indices));
+        });
+      };
+      accumulate(indices, load, store);
       block = std::nullopt;
       return SmallVector<Value>();
     });
+  }
+
+  /// Emits the loops of a reduction whose innermost loop is parallel; `load` and `store` access the
+  /// results at the current indices. If there is little to compute, several steps of the reduction
+  /// loop are merged between a load and a store.
+  void accumulate(SmallVector<Value> &indices, llvm::function_ref<SmallVector<Value>()> load,
+                  llvm::function_ref<void(ValueRange)> store) {
+    constexpr int64_t most = 4, littleCost = 600;
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    auto add = [&](ArrayRef<Value> steps, unsigned loop) {
+      rc::ParallelOp::create(b, loc);
+      SmallVector<Value> sums = load();
+      for (Value step : steps) {
+        indices[loop] = step;
+        sums = merged(indices, sums);
+      }
+      store(sums);
+    };
+    unsigned last = op.getNumLoops() - 1;
+    if (costOf(op) > littleCost || types[last - 1] != utils::IteratorType::reduction)
+      return loops(0, indices, [](unsigned) { return true; }, [&] { add(indices[last], last); });
+    auto [begin, end] = rangeOf(last - 1);
+    auto rows = [&](Value from, Value to, int64_t count) {
+      overBlocks(from, to, count, {}, [&](Value first, Value, ValueRange) {
+        SmallVector<Value> steps = {first};
+        while (std::ssize(steps) < count)
+          steps.push_back(arith::AddIOp::create(b, loc, steps.back(), number(1)));
+        loops(last, indices, [](unsigned) { return true; }, [&] { add(steps, last - 1); });
+        return SmallVector<Value>();
+      });
+    };
+    loops(
+        0, indices, [&](unsigned i) { return i + 1 < last; },
+        [&] {
+          Value size = arith::SubIOp::create(b, loc, end, begin);
+          Value rest = arith::RemUIOp::create(b, loc, size, number(most));
+          Value whole = arith::SubIOp::create(b, loc, end, rest);
+          rows(begin, whole, most);
+          rows(whole, end, 1);
+        });
   }
 
   SmallVector<Value> starts() {
@@ -461,12 +498,9 @@ private:
     overBlocks(begin, end, blockOfColumns, {}, [&](Value first, Value last, ValueRange) {
       forEachResult([&] { store(zeroLike(starts().front()), part); });
       block = {outer, first, last};
-      loops(
-          0, indices, [](unsigned) { return true; },
-          [&] {
-            rc::ParallelOp::create(b, loc);
-            store(merged(indices, load(part)).front(), part);
-          });
+      accumulate(
+          indices, [&] { return SmallVector<Value>{load(part)}; },
+          [&](ValueRange sums) { store(sums.front(), part); });
       block = std::nullopt;
       forEachResult([&] {
         CompensatedSum sum = compensatedSum(b, loc, {load(total), load(lost)}, load(part));

@@ -313,6 +313,62 @@ public:
   }
 };
 
+/// Returns how the indices of a read follow the loops of the op around it: each is the index of
+/// another loop over the same size, or 0 in a dimension of size 1. Null if they don't.
+AffineMap mapOfRead(tensor::ExtractOp read, linalg::GenericOp op) {
+  auto type = cast<RankedTensorType>(read.getTensor().getType());
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  SmallVector<bool> taken(ranges.size());
+  SmallVector<AffineExpr> indices;
+  for (auto [size, index] : llvm::zip(type.getShape(), read.getIndices())) {
+    if (size == 1 && getConstantIntValue(index) == 0) {
+      indices.push_back(getAffineConstantExpr(0, op.getContext()));
+      continue;
+    }
+    auto loop = index.getDefiningOp<linalg::IndexOp>();
+    if (!loop || ShapedType::isDynamic(size) || ranges[loop.getDim()] != size ||
+        taken[loop.getDim()])
+      return {};
+    taken[loop.getDim()] = true;
+    indices.push_back(getAffineDimExpr(loop.getDim(), op.getContext()));
+  }
+  return AffineMap::get(ranges.size(), 0, indices, op.getContext());
+}
+
+class ReadAsOperand : public OpRewritePattern<linalg::GenericOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    for (auto read : op.getBody()->getOps<tensor::ExtractOp>()) {
+      if (op.getRegion().isAncestor(read.getTensor().getParentRegion()))
+        continue;
+      if (AffineMap map = mapOfRead(read, op)) {
+        replace(op, read, map, rewriter);
+        return success();
+      }
+    }
+    return failure();
+  }
+
+private:
+  static void replace(linalg::GenericOp op, tensor::ExtractOp read, AffineMap map,
+                      PatternRewriter &rewriter) {
+    SmallVector<Value> inputs(op.getInputs());
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    auto place = static_cast<unsigned>(inputs.size());
+    maps.insert(maps.begin() + place, map);
+    inputs.push_back(read.getTensor());
+    auto made = linalg::GenericOp::create(rewriter, op.getLoc(), op.getResultTypes(), inputs,
+                                          op.getOutputs(), maps, op.getIteratorTypesArray());
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.inlineRegionBefore(op.getRegion(), made.getRegion(), made.getRegion().end());
+    Value element = made.getBody()->insertArgument(place, read.getType(), read.getLoc());
+    rewriter.replaceOp(read, element);
+    rewriter.replaceOp(op, made.getResults());
+  }
+};
+
 } // namespace
 
 bool onlyRearranges(linalg::GenericOp op) {
@@ -334,6 +390,10 @@ bool hasBranches(linalg::GenericOp op) {
 void populateReadPatterns(RewritePatternSet &patterns) {
   patterns.add<ReadThrough, ChooseIndex, ReadThroughReshape, RepeatThroughReshape, ComputeInShape>(
       patterns.getContext());
+}
+
+void populateOperandPatterns(RewritePatternSet &patterns) {
+  patterns.add<ReadAsOperand>(patterns.getContext());
 }
 
 } // namespace treadle::codegen

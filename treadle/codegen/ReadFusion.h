@@ -16,4 +16,8 @@ bool hasBranches(mlir::linalg::GenericOp op);
 /// elements of one tensor by a choice between indices.
 void populateReadPatterns(mlir::RewritePatternSet &patterns);
 
+/// Adds a pattern that makes a tensor an operand of the op that reads its elements, if these follow
+/// the op's loops: then the op's maps say how it traverses memory.
+void populateOperandPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace treadle::codegen
