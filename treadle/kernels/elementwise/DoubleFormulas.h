@@ -270,6 +270,57 @@ template <typename A> [[gnu::always_inline]] RealOf<A> erfc(A &a, RealOf<A> x) {
   return a.select(a.less(size, a.number(0.4375)), a.sub(one, erfNearZero(a, x)), result);
 }
 
+// --- sine and cosine
+// ------------------------------------------------------------------------------
+
+/// For larger arguments, the reduction by multiples of pi / 2 isn't exact.
+inline constexpr double mostReduced = 0x1p19;
+
+/// sin x and cos x for |x| <= mostReduced (the method and coefficients of FreeBSD's functions).
+template <typename A> struct SineAndCosine {
+  RealOf<A> sine, cosine;
+};
+template <typename A> [[gnu::always_inline]] SineAndCosine<A> sineAndCosine(A &a, RealOf<A> x) {
+  RealOf<A> shifted = a.add(a.mul(x, a.number(6.36619772367581382433e-01)), a.number(shifter));
+  RealOf<A> n = a.sub(shifted, a.number(shifter)), one = a.number(1), half = a.number(0.5);
+  // The nearest multiple of pi / 2, in three parts, of which two have 33 bits.
+  RealOf<A> t = a.sub(x, a.mul(n, a.number(1.57079632673412561417e+00)));
+  RealOf<A> second = a.mul(n, a.number(6.07710050630396597660e-11)), r = a.sub(t, second);
+  RealOf<A> third =
+      a.sub(a.mul(n, a.number(2.02226624879595063154e-21)), a.sub(a.sub(t, r), second));
+  RealOf<A> y = a.sub(r, third), low = a.sub(a.sub(r, y), third);
+  RealOf<A> square = a.mul(y, y), cube = a.mul(square, y);
+  RealOf<A> s = polynomial(a, square,
+                           std::array{1.58969099521155010221e-10, -2.50507602534068634195e-08,
+                                      2.75573137070700676789e-06, -1.98412698298579493134e-04,
+                                      8.33333333332248946124e-03});
+  s = a.sub(a.mul(square, a.sub(a.mul(half, low), a.mul(cube, s))), low);
+  s = a.sub(y, a.sub(s, a.mul(cube, a.number(-1.66666666666666324348e-01))));
+  RealOf<A> c = polynomial(a, square,
+                           std::array{-1.13596475577881948265e-11, 2.08757232129817482790e-09,
+                                      -2.75573143513906633035e-07, 2.48015872894767294178e-05,
+                                      -1.38888888888741095749e-03, 4.16666666666666019037e-02});
+  RealOf<A> halfSquare = a.mul(half, square), w = a.sub(one, halfSquare);
+  RealOf<A> rest = a.sub(a.mul(a.mul(square, square), c), a.mul(y, low));
+  c = a.add(w, a.add(a.sub(a.sub(one, w), halfSquare), rest));
+  // The quadrant is in the low bits; its second one, moved to the sign, is that of the sine.
+  WordOf<A> quadrant = a.bits(shifted);
+  auto isEven =
+      a.equal(a.real(a.orBits(a.andBits(quadrant, a.integer(1)), a.integer(bitsOfOne))), one);
+  RealOf<A> sine = a.select(isEven, s, c), cosine = a.select(isEven, c, s);
+  WordOf<A> sign = a.integer(std::numeric_limits<int64_t>::min());
+  auto flipped = [&](RealOf<A> value, WordOf<A> by) {
+    return a.real(a.addBits(a.bits(value), a.andBits(a.shiftLeft(by, 62), sign)));
+  };
+  return {flipped(sine, quadrant), flipped(cosine, a.addBits(quadrant, a.integer(1)))};
+}
+template <typename A> [[gnu::always_inline]] RealOf<A> sin(A &a, RealOf<A> x) {
+  return sineAndCosine(a, x).sine;
+}
+template <typename A> [[gnu::always_inline]] RealOf<A> cos(A &a, RealOf<A> x) {
+  return sineAndCosine(a, x).cosine;
+}
+
 // --- powers --------------------------------------------------------------------------------------
 
 /// A number as a sum of two.

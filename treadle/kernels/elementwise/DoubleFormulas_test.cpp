@@ -69,6 +69,23 @@ TREADLE_TEST_FORMULA(Log1p, log1p, 1.5)
 TREADLE_TEST_FORMULA(Erf, erf, 1.2)
 TREADLE_TEST_FORMULA(Erfc, erfc, 5)
 
+TEST(DoubleFormulas, SinAndCos) {
+  DoubleArithmetic a;
+  for (double x : numbers()) {
+    for (double scale : {1.0, 1e3, 1.7e4})
+      if (double y = x * scale; std::fabs(y) <= formulas::mostReduced) {
+        ASSERT_LE(ulps(formulas::sin(a, y), std::sin(Exact(y))), 1.1) << y;
+        ASSERT_LE(ulps(formulas::cos(a, y), std::cos(Exact(y))), 1.1) << y;
+      }
+  }
+  for (int i = -300'000; i <= 300'000; i += 7) { // next to the zeros
+    double y = i * 1.57079632679489661923;
+    ASSERT_LE(ulps(formulas::sin(a, y), std::sin(Exact(y))), 1.1) << y;
+    ASSERT_LE(ulps(formulas::cos(a, y), std::cos(Exact(y))), 1.1) << y;
+  }
+  EXPECT_TRUE(std::signbit(formulas::sin(a, -0.0)));
+}
+
 TEST(DoubleFormulas, Pow) {
   DoubleArithmetic a;
   std::vector<double> exponents = {0,    -0.0, 1,   -1,   2,     3,        -3,        0.5,

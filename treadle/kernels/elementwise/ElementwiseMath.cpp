@@ -74,8 +74,8 @@ template <typename T> T log1pOf(T x) { return std::log1p(x); }
 
 TREADLE_VECTOR_MATH(EigenExp, std::exp, exp)
 TREADLE_VECTOR_MATH(EigenLog, logOf, log)
-TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
-TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
+TREADLE_VECTOR_MATH(FloatSin, std::sin, sin)
+TREADLE_VECTOR_MATH(FloatCos, std::cos, cos)
 TREADLE_VECTOR_MATH(DoubleSigmoid, logisticOf, logistic)
 TREADLE_MATH(TanOp, std::tan)
 TREADLE_MATH(AsinOp, std::asin)
@@ -142,6 +142,22 @@ void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one)
 }
 
 TREADLE_DOUBLE_LOOP_MATH(ExpOp, EigenExp, exp)
+TREADLE_DOUBLE_LOOP_MATH(ModerateSin, FloatSin, sin)
+TREADLE_DOUBLE_LOOP_MATH(ModerateCos, FloatCos, cos)
+
+// The formulas are for moderate numbers.
+#define TREADLE_PERIODIC_MATH(Name, Base, function)                                                \
+  struct Name : Base {                                                                             \
+    using Base::applyAll;                                                                          \
+    static void applyAll(const double *in, double *out, int64_t n) {                               \
+      applyInPieces<Base>(                                                                         \
+          in, out, n, [](double x) { return !(std::fabs(x) <= formulas::mostReduced); },           \
+          [](double x) { return function(x); });                                                   \
+    }                                                                                              \
+  };
+TREADLE_PERIODIC_MATH(SinOp, ModerateSin, std::sin)
+TREADLE_PERIODIC_MATH(CosOp, ModerateCos, std::cos)
+#undef TREADLE_PERIODIC_MATH
 
 // Eigen's logarithm treats denormals like the smallest normal number, and rejects negative ones.
 struct FloatLog : EigenLog {
