@@ -178,16 +178,25 @@ Value logOfParts(Emitter &e, Value mantissa, Value exponent) {
   return e.fma(exponent, 0.693359375f, e.add(mantissa, tail));
 }
 
-/// ln x for a normal x > 0, plus `offset` powers of two.
-Value logOfNormal(Emitter &e, Value x, Value offset) {
+/// x as 2^exponent * (1 + fraction) with a mantissa in [sqrt(1/2), sqrt(2)), for a normal x > 0.
+struct Parts {
+  Value exponent, fraction;
+  Value inverse; // 2^-exponent, for x < 2^120
+};
+Parts partsOf(Emitter &e, Value x) {
   Value bits = e.bits(x);
-  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)).
   Value exponent =
       arith::ShRSIOp::create(e.b, e.loc, e.subBits(bits, e.integer(0x3f3504f3)), e.integer(23));
   Value scale = arith::ShLIOp::create(e.b, e.loc, exponent, e.integer(23));
-  Value mantissa = e.sub(e.asFloat(e.subBits(bits, scale)), e.number(1));
-  Value number = arith::SIToFPOp::create(e.b, e.loc, e.b.getF32Type(), exponent);
-  return logOfParts(e, mantissa, offset ? e.add(number, offset) : number);
+  return {arith::SIToFPOp::create(e.b, e.loc, e.b.getF32Type(), exponent),
+          e.sub(e.asFloat(e.subBits(bits, scale)), e.number(1)),
+          e.asFloat(e.subBits(e.bits(e.number(1)), scale))};
+}
+
+/// ln x for a normal x > 0, plus `offset` powers of two.
+Value logOfNormal(Emitter &e, Value x, Value offset) {
+  Parts parts = partsOf(e, x);
+  return logOfParts(e, parts.fraction, offset ? e.add(parts.exponent, offset) : parts.exponent);
 }
 
 /// Replaces the logarithm of numbers that aren't positive and finite.
@@ -223,10 +232,12 @@ Value log(Emitter &e, Value x) {
 /// ln(1 + x), corrected for the rounding error of 1 + x.
 Value log1p(Emitter &e, Value x) {
   Value sum = e.add(x, e.number(1));
-  Value lost = e.div(e.sub(x, e.sub(sum, e.number(1))), sum);
-  Value result = withLimits(e, sum, e.add(logOfNormal(e, sum, Value()), lost));
-  Value tiny = e.less(e.abs(x), e.number(1e-5f));
-  return e.select(tiny, e.fma(e.mul(x, x), -0.5f, x), result);
+  Value lost = e.sub(x, e.sub(sum, e.number(1)));
+  Parts parts = partsOf(e, sum);
+  // From 2^25 on, nothing is lost.
+  Value fraction = e.select(e.less(x, e.number(0x1p25f)),
+                            e.add(parts.fraction, e.mul(lost, parts.inverse)), parts.fraction);
+  return e.withSign(withLimits(e, sum, logOfParts(e, fraction, parts.exponent)), x);
 }
 
 /// Two ranges: x times a polynomial in x * x, and 1 - exp of a polynomial in |x| (fitted

@@ -156,6 +156,7 @@ template <typename A> [[gnu::always_inline]] RealOf<A> tanh(A &a, RealOf<A> x) {
 /// x as 2^exponent * mantissa with a mantissa in [sqrt(1/2), sqrt(2)), for a normal x > 0.
 template <typename A> struct Parts {
   RealOf<A> exponent, mantissa;
+  RealOf<A> inverse; // 2^-exponent, for x < 2^1000
 };
 template <typename A> [[gnu::always_inline]] Parts<A> partsOf(A &a, RealOf<A> x) {
   constexpr int64_t bitsOfRootOfHalf = 0x3fe6a09e667f3bcd;
@@ -165,14 +166,13 @@ template <typename A> [[gnu::always_inline]] Parts<A> partsOf(A &a, RealOf<A> x)
   RealOf<A> shifted = a.real(a.orBits(biased, a.integer(0x4330000000000000)));
   WordOf<A> fraction = a.andBits(from, a.integer((int64_t{1} << 52) - 1));
   return {a.sub(shifted, a.number(0x1p52 + 2048)),
-          a.real(a.addBits(fraction, a.integer(bitsOfRootOfHalf)))};
+          a.real(a.addBits(fraction, a.integer(bitsOfRootOfHalf))),
+          a.real(a.shiftLeft(a.subBits(a.integer(1023 + 2048), biased), 52))};
 }
 
-/// ln x for a normal x > 0, plus `offset` * ln 2 (the method and coefficients of FreeBSD's log).
-template <typename A>
-[[gnu::always_inline]] RealOf<A> logOfNormal(A &a, RealOf<A> x, RealOf<A> offset) {
-  Parts<A> parts = partsOf(a, x);
-  RealOf<A> k = a.add(parts.exponent, offset), f = a.sub(parts.mantissa, a.number(1));
+/// ln(1 + f) + k * ln 2 for 1 + f in [sqrt(1/2), sqrt(2)) (the method and coefficients of FreeBSD's
+/// log).
+template <typename A> [[gnu::always_inline]] RealOf<A> logOfParts(A &a, RealOf<A> f, RealOf<A> k) {
   RealOf<A> s = a.div(f, a.add(f, a.number(2))), square = a.mul(s, s);
   RealOf<A> series = polynomial(a, square,
                                 std::array{1.479819860511658591e-01, 1.531383769920937332e-01,
@@ -197,16 +197,19 @@ template <typename A> [[gnu::always_inline]] RealOf<A> log(A &a, RealOf<A> x) {
   auto isDenormal = a.less(x, a.number(std::numeric_limits<double>::min()));
   RealOf<A> normal = a.select(isDenormal, a.mul(x, a.number(0x1p54)), x);
   RealOf<A> offset = a.select(isDenormal, a.number(-54), a.number(0));
-  return withLimits(a, x, logOfNormal(a, normal, offset));
+  Parts<A> parts = partsOf(a, normal);
+  RealOf<A> f = a.sub(parts.mantissa, a.number(1));
+  return withLimits(a, x, logOfParts(a, f, a.add(parts.exponent, offset)));
 }
 
 /// ln(1 + x), corrected for the rounding error of 1 + x.
 template <typename A> [[gnu::always_inline]] RealOf<A> log1p(A &a, RealOf<A> x) {
-  RealOf<A> one = a.number(1), sum = a.add(x, one);
-  RealOf<A> lost = a.div(a.sub(x, a.sub(sum, one)), sum);
-  RealOf<A> result = withLimits(a, sum, a.add(logOfNormal(a, sum, a.number(0)), lost));
-  auto isTiny = a.less(a.abs(x), a.number(1e-10));
-  return a.select(isTiny, a.fma(a.mul(x, x), a.number(-0.5), x), result);
+  RealOf<A> one = a.number(1), sum = a.add(x, one), lost = a.sub(x, a.sub(sum, one));
+  Parts<A> parts = partsOf(a, sum);
+  RealOf<A> f = a.sub(parts.mantissa, one);
+  // From 2^54 on, nothing is lost.
+  f = a.select(a.less(x, a.number(0x1p54)), a.add(f, a.mul(lost, parts.inverse)), f);
+  return a.withSign(withLimits(a, sum, logOfParts(a, f, parts.exponent)), x);
 }
 
 // --- error functions -----------------------------------------------------------------------------

@@ -25,8 +25,9 @@ double ulps(double found, Exact expected) {
 
 /// Numbers of all magnitudes, and many in [-30, 30].
 std::vector<double> numbers() {
-  std::vector<double> values = {0.0,    -0.0,  INFINITY, -INFINITY, NAN,     1,      -1,
-                                5e-324, 1e308, -1e308,   709.78,    -745.13, -708.4, 0.4375};
+  std::vector<double> values = {0.0,    -0.0,   INFINITY, -INFINITY,  NAN,
+                                1,      -1,     5e-324,   0x1.fp1023, 1e308,
+                                -1e308, 709.78, -745.13,  -708.4,     0.4375};
   for (int i = -1070; i <= 1020; ++i)
     for (double mantissa : {1.0, 1.2, 1.37, 1.9})
       for (double sign : {1.0, -1.0})
