@@ -379,6 +379,8 @@ private:
     auto along = [&](Value first, Value last, ValueRange from) {
       return sumOf(first, last, from, [&](Value index, ValueRange sums) {
         indices[next] = index;
+        if (next + 1 == types.size()) // the loop doesn't write to memory
+          rc::ParallelOp::create(b, loc);
         return inRegister(next + 1, indices, sums);
       });
     };

@@ -1,8 +1,9 @@
 // RUN: treadle-opt --rc-lower-loops %s | FileCheck %s
 
 // The sum of a row is kept in a register; the row is summed in blocks, so that partial sums stay
-// small.
+// small. The loop doesn't write to memory, so that its iterations may be interleaved.
 // CHECK-LABEL: func.func private @part0
+// CHECK: rc.parallel
 // CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc>
 // CHECK: memref.store
 // CHECK: return
