@@ -219,9 +219,16 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
   // The error of a check comes before the errors that it explains: its condition isn't computed by
   // a cluster that may fail.
   const bool hasChecks = llvm::any_of(body, isCheck);
+  auto isSmall = [&](Node node) {
+    return !hasChecks && isSmallWork(node) && compilable.obstacle(node).empty() &&
+           !compilable.hasEffects(node) && !compilable.readsVariables(node);
+  };
+  auto isNative = [&](Node node) {
+    return nativeForm(node) != NativeForm::None && !isInEpilogue(node) &&
+           !(hasChecks && mayFailBySize(node));
+  };
   auto isCandidate = [&](Node node) {
-    return nativeForm(node) != NativeForm::None && !names.kept.contains(node.name()) &&
-           !isInEpilogue(node) && !(hasChecks && mayFailBySize(node));
+    return !names.kept.contains(node.name()) && (isNative(node) || isSmall(node));
   };
   std::vector<Cluster> found;
   for (const SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate))

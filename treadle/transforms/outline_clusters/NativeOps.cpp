@@ -129,12 +129,14 @@ NativeForm nativeForm(Node node) {
 }
 
 bool StraightWork::add(Node node) {
-  if (nativeForm(node) != NativeForm::Computes)
+  const OpFacts &facts = opFacts(node.opType());
+  if (nativeForm(node) != NativeForm::Computes &&
+      (facts.native == NativeForm::Passes || !isSmallWork(node)))
     return isEnough();
   ++computing;
   hasLarge |= llvm::any_of(node->getResultTypes(), isLarge) ||
               llvm::any_of(node->getOperandTypes(), isLarge);
-  hasCostly |= lookupOp(node.opType())->facts().isCostly && isLarge(node->getResult(0).getType());
+  hasCostly |= facts.isCostly && isLarge(node->getResult(0).getType());
   return isEnough();
 }
 

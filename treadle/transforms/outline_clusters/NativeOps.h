@@ -16,9 +16,13 @@ bool computesElements(llvm::StringRef op);
 /// elements.
 bool isCheapToMove(mlir::Type type);
 
-/// The minimum number of computing nodes in a cluster without a loop. With fewer, calling the
-/// cluster costs as much as it saves; unless a tensor is so large that its traffic through memory
-/// costs more. A costly function of such a tensor is compiled alone.
+/// Returns whether an op takes so little time that interpreting its node takes longer: its tensors
+/// are numbers, and known to be small. Larger tensors are left to kernels, which use all threads.
+bool isSmallWork(Node node);
+
+/// The minimum number of computing or small nodes in a cluster without a loop. With fewer, calling
+/// the cluster costs as much as it saves; unless a tensor is so large that its traffic through
+/// memory costs more. A costly function of such a tensor is compiled alone.
 inline constexpr int64_t minCompiledNodes = 5, minLargeNodes = 2;
 
 /// The work of nodes outside of loops, to decide whether compiling them pays off.
@@ -35,15 +39,15 @@ private:
   bool hasLarge = false, hasCostly = false; // costly: of a large tensor
 };
 
-/// The maximum number of nodes in such a cluster, because compile time is superlinear.
-inline constexpr size_t maxCompiledNodes = 200;
+/// The maximum number of nodes in such a cluster.
+inline constexpr size_t maxCompiledNodes = 2000;
 
 /// The maximum number of nodes of a graph or function with such clusters: 40 nodes compile in 0.05
 /// to 2 s. ResNet-50 has 500 nodes.
 inline constexpr size_t maxGraphNodes = 20'000;
 
 /// Returns whether the node is in the epilogue (bias, normalization, products and sums, activation)
-/// of a contraction (convolution, matrix product), which a kernel computes together with it.
+/// of a contraction (convolution, matrix product) that isn't small, so that a kernel computes both.
 bool isInEpilogue(Node node);
 
 } // namespace treadle::tfg
