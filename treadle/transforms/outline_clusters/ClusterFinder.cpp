@@ -192,11 +192,12 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
     return {};
   BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
       exchanging(functionOf, BlockingNodes::ForOthers);
-  // Outside of loops, nodes with side effects gain nothing from compilation; checks must stay
-  // before the nodes that they guard.
+  // Outside of loops, nodes with side effects and Python code gain nothing from compilation; checks
+  // must stay before the nodes that they guard.
   auto isCandidate = [&](Node node) {
     return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
-           (!compilable.hasEffects(node) || hasLoop(node) || opFacts(node.opType()).checks);
+           (hasLoop(node) || opFacts(node.opType()).checks ||
+            !(compilable.hasEffects(node) || compilable.runsPython(node)));
   };
   std::vector<Cluster> found;
   for (SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate)) {
@@ -206,7 +207,8 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
         (resultsOf(nodes, names.fetched).empty() && llvm::none_of(nodes, hasEffects)))
       continue;
     bool isStateful = llvm::any_of(nodes, hasEffects) || llvm::any_of(nodes, reads);
-    found.push_back({std::move(nodes), isStateful});
+    bool runsPython = llvm::any_of(nodes, [&](Node node) { return compilable.runsPython(node); });
+    found.push_back({std::move(nodes), isStateful, runsPython});
   }
   return found;
 }
@@ -221,7 +223,8 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
   const bool hasChecks = llvm::any_of(body, isCheck);
   auto isSmall = [&](Node node) {
     return !hasChecks && isSmallWork(node) && compilable.obstacle(node).empty() &&
-           !compilable.hasEffects(node) && !compilable.readsVariables(node);
+           !compilable.hasEffects(node) && !compilable.readsVariables(node) &&
+           !compilable.runsPython(node);
   };
   auto isNative = [&](Node node) {
     return nativeForm(node) != NativeForm::None && !isInEpilogue(node) &&

@@ -6,9 +6,9 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-SubgraphClusters::SubgraphClusters(const ModuleIndex &index)
-    : index(index),
-      finder([&index](StringRef name) { return index.function(name); }, /*raises=*/true) {}
+SubgraphClusters::SubgraphClusters(const ModuleIndex &index, bool callsPython)
+    : index(index), finder([&index](StringRef name) { return index.function(name); },
+                           /*raises=*/true, callsPython) {}
 
 void SubgraphClusters::outline(PrunedSubgraph &part, Block &body,
                                const std::vector<Cluster> &found) {
@@ -17,6 +17,7 @@ void SubgraphClusters::outline(PrunedSubgraph &part, Block &body,
   SoftEdges soft(body);
   for (const Cluster &cluster : found) {
     auto outlined = std::make_shared<OutlinedCluster>(cluster.nodes[0]->getLoc());
+    outlined->runsPython = cluster.runsPython;
     Node call = outlineCluster(cluster, {}, *outlined->module, "cluster", "cluster");
     part.setCluster(call.getOperation(), std::move(outlined));
   }
