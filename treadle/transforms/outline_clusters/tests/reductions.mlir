@@ -46,13 +46,13 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
 // CHECK: PartitionedCall
 // CHECK: MatMul
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
-  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<200x1xf32>)
-  %shape, %sc = Const name("shape") {dtype = i32, value = dense<200> : tensor<2xi32>} : () -> (tensor<2xi32>)
-  %b, %bb = BroadcastTo(%x, %shape) name("b") {T = f32, Tidx = i32} : (tensor<200x1xf32>, tensor<2xi32>) -> (tensor<200x200xf32>)
-  %c, %cc = Exp(%b) name("c") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
-  %d, %dc = Tanh(%c) name("d") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
-  %p, %pc = MatMul(%b, %d) name("product") {T = f32, transpose_a = false, transpose_b = false} : (tensor<200x200xf32>, tensor<200x200xf32>) -> (tensor<200x200xf32>)
-  %t, %tc = StringFormat(%p) name("sink") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<200x200xf32>) -> (tensor<!tf_type.string>)
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<300x1xf32>)
+  %shape, %sc = Const name("shape") {dtype = i32, value = dense<300> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %b, %bb = BroadcastTo(%x, %shape) name("b") {T = f32, Tidx = i32} : (tensor<300x1xf32>, tensor<2xi32>) -> (tensor<300x300xf32>)
+  %c, %cc = Exp(%b) name("c") {T = f32} : (tensor<300x300xf32>) -> (tensor<300x300xf32>)
+  %d, %dc = Tanh(%c) name("d") {T = f32} : (tensor<300x300xf32>) -> (tensor<300x300xf32>)
+  %p, %pc = MatMul(%b, %d) name("product") {T = f32, transpose_a = false, transpose_b = false} : (tensor<300x300xf32>, tensor<300x300xf32>) -> (tensor<300x300xf32>)
+  %t, %tc = StringFormat(%p) name("sink") {T = [f32], template = "%", placeholder = "%", summarize = 3 : i64} : (tensor<300x300xf32>) -> (tensor<!tf_type.string>)
 }
 
 // -----

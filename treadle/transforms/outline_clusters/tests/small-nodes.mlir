@@ -23,9 +23,9 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   %n, %nc = Neg(%q) name("negated") {T = f32} : (tensor<4x4xf32>) -> (tensor<4x4xf32>)
   %s, %sc = AsString(%n) name("text") {T = f32, precision = -1 : i64, scientific = false, shortest = false, width = -1 : i64, fill = ""} : (tensor<4x4xf32>) -> (tensor<4x4x!tf_type.string>)
 
-  %y, %yc = Placeholder name("y") {dtype = f32} : () -> (tensor<100x100xf32>)
-  %l, %lc = MatMul(%y, %y) name("large") {T = f32, transpose_a = false, transpose_b = false} : (tensor<100x100xf32>, tensor<100x100xf32>) -> (tensor<100x100xf32>)
-  %e, %ec = Exp(%y) name("e") {T = f32} : (tensor<100x100xf32>) -> (tensor<100x100xf32>)
-  %f, %fc = Sin(%e) name("f") {T = f32} : (tensor<100x100xf32>) -> (tensor<100x100xf32>)
-  %z, %zc = AsString(%f) name("text2") {T = f32, precision = -1 : i64, scientific = false, shortest = false, width = -1 : i64, fill = ""} : (tensor<100x100xf32>) -> (tensor<100x100x!tf_type.string>)
+  %y, %yc = Placeholder name("y") {dtype = f32} : () -> (tensor<200x200xf32>)
+  %l, %lc = MatMul(%y, %y) name("large") {T = f32, transpose_a = false, transpose_b = false} : (tensor<200x200xf32>, tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %e, %ec = Exp(%y) name("e") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %f, %fc = Sin(%e) name("f") {T = f32} : (tensor<200x200xf32>) -> (tensor<200x200xf32>)
+  %z, %zc = AsString(%f) name("text2") {T = f32, precision = -1 : i64, scientific = false, shortest = false, width = -1 : i64, fill = ""} : (tensor<200x200xf32>) -> (tensor<100x100x!tf_type.string>)
 }
