@@ -172,6 +172,9 @@ void multiplyComplex(const Product &p, const void *a, const void *b, void *out, 
   };
   const T *left = rowMajor(a, p.aTransposed, p.m, p.k, copyOfLeft);
   const T *right = rowMajor(b, p.bTransposed, p.k, p.n, copyOfRight);
+  constexpr int64_t maxSimple = 512; // products: for more, the copies below pay off
+  if (p.m * p.k * p.n <= maxSimple)
+    return multiplyByRows(Product{p.m, p.k, p.n, false, false}, left, right, static_cast<T *>(out));
   const R *leftParts = reinterpret_cast<const R *>(left);
   if (p.n == 1)
     return multiplyByComplexColumn(p.m, p.k, leftParts, right, static_cast<T *>(out));
