@@ -37,7 +37,9 @@ def test_tiers_give_the_same_bits(op):
         [edges, rng.uniform(-30, 30, 20_000), np.exp(rng.uniform(-600, 600, 10_000))]
     )
     loaded = graph(op, len(x))
-    (expected,) = treadle.Session(loaded, tier="interpret", denormals="keep").run(["y:0"], {"x:0": x})
+    (expected,) = treadle.Session(loaded, tier="interpret", denormals="keep").run(
+        ["y:0"], {"x:0": x}
+    )
     session = treadle.Session(loaded, tier="jit", denormals="keep", statistics=True)
     (found,) = session.run(["y:0"], {"x:0": x})
     assert session.statistics().compiled_calls == 1

@@ -108,9 +108,9 @@ protected:
   /// compiled code.
   std::string runBoth(bool notes, int32_t at, int32_t divisor = 99) {
     const bool fails = calls.fails;
-    calls = {.fails = fails};
+    calls = {.noted = {}, .fails = fails};
     std::string wanted = run(Tier::Interpret, notes, at, divisor);
-    Calls interpreted = std::exchange(calls, {.fails = fails});
+    Calls interpreted = std::exchange(calls, {.noted = {}, .fails = fails});
     EXPECT_EQ(run(Tier::Jit, notes, at, divisor), wanted);
     EXPECT_EQ(calls, interpreted);
     EXPECT_EQ(statistics.compiledCalls, 1) << statistics.lastFailure;

@@ -34,10 +34,6 @@ struct Box {
   std::vector<Box> inner;
 };
 
-bool isKind(std::string_view op, std::initializer_list<OpKind> kinds) {
-  return llvm::is_contained(kinds, opKind(op));
-}
-
 /// Returns the class of a node, which determines its color.
 std::string_view classOf(std::string_view op) {
   OpKind kind = opKind(op);
