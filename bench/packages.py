@@ -132,6 +132,8 @@ def run_on(platform, name, args, folder):
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, __file__, name, "--alone", str(folder), "--calls", str(args.calls)]
     environment = os.environ | {"JAX_PLATFORMS": platform, "TREADLE_CACHE_DIR": "off"}
+    if platform == "treadle":  # MJX and Brax refuse names of platforms that they don't know
+        environment["TREADLE_PLATFORM"] = "cpu"
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=args.timeout
