@@ -1,7 +1,6 @@
 #include "treadle/codegen/ComplexForms.h"
+#include "treadle/codegen/RealEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -14,44 +13,6 @@ namespace treadle::codegen {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
-
-/// Emits operations on real numbers.
-struct RealEmitter {
-  OpBuilder &b;
-  Location loc;
-  Type type;
-
-  Value number(double value) const {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  }
-  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) const { return arith::SubFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
-  Value negate(Value x) const { return arith::NegFOp::create(b, loc, x); }
-  Value abs(Value x) const { return math::AbsFOp::create(b, loc, x); }
-  Value sqrt(Value x) const { return math::SqrtOp::create(b, loc, x); }
-  Value withSign(Value size, Value sign) const {
-    return math::CopySignOp::create(b, loc, size, sign);
-  }
-  template <typename Op> Value of(Value x) const { return Op::create(b, loc, x); }
-  Value compare(arith::CmpFPredicate predicate, Value x, Value y) const {
-    return arith::CmpFOp::create(b, loc, predicate, x, y);
-  }
-  Value isLess(Value x, Value y) const { return compare(arith::CmpFPredicate::OLT, x, y); }
-  Value isEqual(Value x, Value y) const { return compare(arith::CmpFPredicate::OEQ, x, y); }
-  Value isZero(Value x) const { return isEqual(x, number(0)); }
-  Value isInfinite(Value x) const { return isEqual(abs(x), number(inf)); }
-  Value isFinite(Value x) const { return isLess(abs(x), number(inf)); }
-  Value isNan(Value x) const { return compare(arith::CmpFPredicate::UNO, x, x); }
-  Value both(Value x, Value y) const { return arith::AndIOp::create(b, loc, x, y); }
-  Value either(Value x, Value y) const { return arith::OrIOp::create(b, loc, x, y); }
-  Value select(Value condition, Value x, Value otherwise) const {
-    return arith::SelectOp::create(b, loc, condition, x, otherwise);
-  }
-  Value larger(Value x, Value y) const { return select(isLess(x, y), y, x); }
-  Value smaller(Value x, Value y) const { return select(isLess(x, y), x, y); }
-};
 
 RealEmitter realOf(OpBuilder &b, Location loc, Value part) { return {b, loc, part.getType()}; }
 

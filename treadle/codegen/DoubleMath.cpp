@@ -1,10 +1,9 @@
 // Emits the formulas of kernels/elementwise/DoubleFormulas.h.
 #include "treadle/codegen/FloatMath.h"
+#include "treadle/codegen/RealEmitter.h"
 #include "treadle/kernels/elementwise/DoubleFormulas.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -13,57 +12,37 @@ namespace treadle::codegen {
 namespace {
 
 /// Emits operations over f64 and i64.
-struct DoubleEmitter {
+struct DoubleEmitter : RealEmitter {
   using Real = Value;
   using Word = Value;
   using Truth = Value;
 
-  Value number(double value) { return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value)); }
+  DoubleEmitter(OpBuilder &b, Location loc) : RealEmitter{b, loc, b.getF64Type()} {}
+
   Value integer(int64_t value) {
     return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
   }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
-  Value fma(Value x, Value y, Value z) {
-    return LLVM::FMulAddOp::create(b, loc, b.getF64Type(), x, y, z);
-  }
-  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
-  Value floor(Value x) { return math::FloorOp::create(b, loc, x); }
-  Value withSign(Value size, Value sign) { return math::CopySignOp::create(b, loc, size, sign); }
-  Value less(Value x, Value y) { return compare(arith::CmpFPredicate::OLT, x, y); }
-  Value equal(Value x, Value y) { return compare(arith::CmpFPredicate::OEQ, x, y); }
-  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
-  Value either(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
+  Value fma(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(b, loc, type, x, y, z); }
+  Value floor(Value x) { return of<math::FloorOp>(x); }
+  Value less(Value x, Value y) { return isLess(x, y); }
+  Value equal(Value x, Value y) { return isEqual(x, y); }
   Value negation(Value x) {
     return arith::XOrIOp::create(b, loc, x, arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
   }
-  Value select(Value condition, Value x, Value otherwise) {
-    return arith::SelectOp::create(b, loc, condition, x, otherwise);
-  }
   Value bits(Value x) { return arith::BitcastOp::create(b, loc, b.getI64Type(), x); }
-  Value real(Value bits) { return arith::BitcastOp::create(b, loc, b.getF64Type(), bits); }
+  Value real(Value bits) { return arith::BitcastOp::create(b, loc, type, bits); }
   Value addBits(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value andBits(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
   Value orBits(Value x, Value y) { return arith::OrIOp::create(b, loc, x, y); }
   Value shiftLeft(Value x, int by) { return arith::ShLIOp::create(b, loc, x, integer(by)); }
   Value shiftRight(Value x, int by) { return arith::ShRUIOp::create(b, loc, x, integer(by)); }
-
-  OpBuilder &b;
-  Location loc;
-
-private:
-  Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
-    return arith::CmpFOp::create(b, loc, predicate, x, y);
-  }
 };
 
 } // namespace
 
 Value expandDoubleMath(OpBuilder &b, Operation *op, ValueRange operands) {
-  DoubleEmitter e{b, op->getLoc()};
+  DoubleEmitter e(b, op->getLoc());
   if (isa<math::PowFOp>(op))
     return formulas::pow(e, operands[0], operands[1]);
   using Formula = Value (*)(DoubleEmitter &, Value);

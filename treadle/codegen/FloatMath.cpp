@@ -1,9 +1,9 @@
 // The formulas are those of the runtime's kernels (kernels/VectorMath.h), with fewer instructions
 // where a fused multiply-add is exact enough. Coefficients are from Cephes unless stated otherwise.
 #include "treadle/codegen/FloatMath.h"
+#include "treadle/codegen/RealEmitter.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -15,37 +15,23 @@ namespace treadle::codegen {
 namespace {
 
 /// Emits operations over f32 and i32.
-class Emitter {
+class Emitter : public RealEmitter {
 public:
-  Emitter(OpBuilder &b, Location loc, bool isFast) : b(b), loc(loc), isFast(isFast) {}
+  Emitter(OpBuilder &b, Location loc, bool isFast)
+      : RealEmitter{b, loc, b.getF32Type()}, isFast(isFast) {}
 
-  Value number(float value) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value)); }
   Value integer(int32_t value) {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
   }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
-  Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
-  Value negate(Value x) { return arith::NegFOp::create(b, loc, x); }
-  Value withSign(Value size, Value sign) { return math::CopySignOp::create(b, loc, size, sign); }
   /// x * y + z, rounded once if the processor has fused multiply-add.
-  Value fma(Value x, Value y, Value z) {
-    return LLVM::FMulAddOp::create(b, loc, b.getF32Type(), x, y, z);
-  }
+  Value fma(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(b, loc, type, x, y, z); }
   Value fma(Value x, float y, Value z) { return fma(x, number(y), z); }
-  Value less(Value x, Value y) {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
-  }
-  Value select(Value condition, Value x, Value otherwise) {
-    return arith::SelectOp::create(b, loc, condition, x, otherwise);
-  }
+  Value less(Value x, Value y) { return isLess(x, y); }
   /// NaN is preserved.
   Value atMost(Value x, float bound) { return select(less(number(bound), x), number(bound), x); }
   Value atLeast(Value x, float bound) { return select(less(x, number(bound)), number(bound), x); }
   Value bits(Value x) { return arith::BitcastOp::create(b, loc, b.getI32Type(), x); }
-  Value asFloat(Value bits) { return arith::BitcastOp::create(b, loc, b.getF32Type(), bits); }
+  Value asFloat(Value bits) { return arith::BitcastOp::create(b, loc, type, bits); }
   Value addBits(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   /// 2^exponent for an integer in [-126, 127].
@@ -64,8 +50,6 @@ public:
     return sum;
   }
 
-  OpBuilder &b;
-  Location loc;
   const bool isFast; // with reduced accuracy
 };
 
