@@ -4,6 +4,8 @@
 
 #include "treadle/codegen/Translator.h"
 
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+
 namespace treadle::codegen {
 
 /// A reduction: how two elements are combined, and the value for no elements.
@@ -17,6 +19,14 @@ struct Reduction {
 
 /// Returns the reduction of this name ("max"); null if there is none.
 const Reduction *findReduction(llvm::StringRef reduction, bool isUnsigned);
+
+/// The loops of a reduction, and the indices into the tensors before and after it.
+struct ReductionLoops {
+  llvm::SmallVector<mlir::utils::IteratorType> types;
+  mlir::AffineMap before, after;
+
+  ReductionLoops(llvm::ArrayRef<bool> isReduced, mlir::MLIRContext *context);
+};
 
 /// Combines an element of each tensor with the accumulated values.
 using Merge = llvm::function_ref<llvm::SmallVector<mlir::Value>(

@@ -60,15 +60,7 @@ Value positionsOf(Translator &t, Value values, Value best, Value positions,
                   ArrayRef<bool> isReduced) {
   auto type = cast<RankedTensorType>(positions.getType());
   Type place = type.getElementType();
-  SmallVector<utils::IteratorType> loops;
-  SmallVector<AffineExpr> kept;
-  for (auto [i, gone] : llvm::enumerate(isReduced)) {
-    loops.push_back(gone ? utils::IteratorType::reduction : utils::IteratorType::parallel);
-    if (!gone)
-      kept.push_back(t.b.getAffineDimExpr(static_cast<unsigned>(i)));
-  }
-  AffineMap all = t.b.getMultiDimIdentityMap(static_cast<unsigned>(type.getRank())),
-            rest = AffineMap::get(type.getRank(), 0, kept, t.b.getContext());
+  const ReductionLoops loops(isReduced, t.b.getContext());
   Value none = arith::ConstantOp::create(
       t.b, t.loc,
       t.b.getIntegerAttr(place, APInt::getSignedMaxValue(place.getIntOrFloatBitWidth())));
@@ -77,7 +69,8 @@ Value positionsOf(Translator &t, Value values, Value best, Value positions,
   Value filled = linalg::FillOp::create(t.b, t.loc, none, empty).getResult(0);
   auto generic = linalg::GenericOp::create(
       t.b, t.loc, TypeRange(filled.getType()), {values, positions, best}, filled,
-      {all, all, rest, rest}, loops, [&](OpBuilder &b, Location loc, ValueRange in) {
+      {loops.before, loops.before, loops.after, loops.after}, loops.types,
+      [&](OpBuilder &b, Location loc, ValueRange in) {
         Value isBest;
         if (isa<FloatType>(in[0].getType()))
           isBest = arith::OrIOp::create(

@@ -164,33 +164,41 @@ MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
 
 } // namespace
 
+ReductionLoops::ReductionLoops(ArrayRef<bool> isReduced, MLIRContext *context) {
+  SmallVector<AffineExpr> kept;
+  for (auto [i, gone] : llvm::enumerate(isReduced)) {
+    types.push_back(gone ? utils::IteratorType::reduction : utils::IteratorType::parallel);
+    if (!gone)
+      kept.push_back(getAffineDimExpr(static_cast<unsigned>(i), context));
+  }
+  auto rank = static_cast<unsigned>(isReduced.size());
+  before = AffineMap::getMultiDimIdentityMap(rank, context);
+  after = AffineMap::get(rank, 0, kept, context);
+}
+
 SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> isReduced,
                            ArrayRef<Value> starts, Merge merge) {
   auto type = cast<RankedTensorType>(from[0].getType());
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamic;
-  SmallVector<AffineExpr> kept;
-  SmallVector<utils::IteratorType> loops;
   for (auto [i, gone] : llvm::enumerate(isReduced)) {
     auto dim = static_cast<int64_t>(i);
-    loops.push_back(gone ? utils::IteratorType::reduction : utils::IteratorType::parallel);
     if (gone)
       continue;
-    kept.push_back(t.b.getAffineDimExpr(dim));
     shape.push_back(type.getDimSize(dim));
     if (type.isDynamicDim(dim))
       dynamic.push_back(t.dim(from[0], dim));
   }
-  auto rank = static_cast<unsigned>(isReduced.size());
-  SmallVector<AffineMap> maps(from.size(), t.b.getMultiDimIdentityMap(rank));
-  maps.append(from.size(), AffineMap::get(rank, 0, kept, t.b.getContext()));
+  const ReductionLoops loops(isReduced, t.b.getContext());
+  SmallVector<AffineMap> maps(from.size(), loops.before);
+  maps.append(from.size(), loops.after);
   SmallVector<Value> filled;
   for (Value start : starts) {
     Value empty = tensor::EmptyOp::create(t.b, t.loc, shape, start.getType(), dynamic);
     filled.push_back(linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0));
   }
   auto generic = linalg::GenericOp::create(
-      t.b, t.loc, ValueRange(filled).getTypes(), from, filled, maps, loops,
+      t.b, t.loc, ValueRange(filled).getTypes(), from, filled, maps, loops.types,
       [&](OpBuilder &inner, Location at, ValueRange in) {
         FastMathScope scope(inner, t.options.fastMath);
         linalg::YieldOp::create(
