@@ -151,14 +151,19 @@ static LogicalResult readComplexAtan2(BodyConverter &body, Operation *op) {
   return done(body, op, complexOf(log.unary("Imag", part), -log.unary("Real", part)).as(given));
 }
 
-/// Whether the value is a constant of zeros, none of which is -0.
-static bool isPositiveZero(Value value) {
+/// Returns the elements of a constant, which may be broadcast; null for other values.
+template <typename Elements> static Elements constantElements(Value value) {
   Operation *op = value.getDefiningOp();
   if (op && op->getName().stripDialect() == "broadcast_in_dim")
     op = op->getOperand(0).getDefiningOp();
-  auto elements = op && op->getName().stripDialect() == "constant"
-                      ? dyn_cast_or_null<DenseFPElementsAttr>(op->getAttr("value"))
-                      : DenseFPElementsAttr();
+  return op && op->getName().stripDialect() == "constant"
+             ? dyn_cast_or_null<Elements>(op->getAttr("value"))
+             : Elements();
+}
+
+/// Whether the value is a constant of zeros, none of which is -0.
+static bool isPositiveZero(Value value) {
+  auto elements = constantElements<DenseFPElementsAttr>(value);
   return elements && elements.isSplat() && elements.getSplatValue<APFloat>().isPosZero();
 }
 
@@ -237,12 +242,7 @@ static Value choose(BodyConverter &body, Value condition, Value yes, Value no, T
 
 /// Whether the divisor is a constant without zeros and minus ones, which are special cases.
 static bool isSafeDivisor(Value divisor) {
-  Operation *op = divisor.getDefiningOp();
-  DenseIntElementsAttr elements;
-  if (op && op->getName().stripDialect() == "broadcast_in_dim")
-    op = op->getOperand(0).getDefiningOp();
-  if (op && op->getName().stripDialect() == "constant")
-    elements = dyn_cast_or_null<DenseIntElementsAttr>(op->getAttr("value"));
+  auto elements = constantElements<DenseIntElementsAttr>(divisor);
   return elements && elements.isSplat() && !elements.getSplatValue<APInt>().isZero() &&
          !elements.getSplatValue<APInt>().isAllOnes();
 }
@@ -466,12 +466,7 @@ static Value bitcast(BodyConverter &body, Value x, Type element) {
 
 /// Whether the shift amount is a constant smaller than the number of bits.
 static bool isSmallShift(Value amount, unsigned bits) {
-  Operation *op = amount.getDefiningOp();
-  if (op && op->getName().stripDialect() == "broadcast_in_dim")
-    op = op->getOperand(0).getDefiningOp();
-  if (!op || op->getName().stripDialect() != "constant")
-    return false;
-  auto elements = dyn_cast_or_null<DenseIntElementsAttr>(op->getAttr("value"));
+  auto elements = constantElements<DenseIntElementsAttr>(amount);
   return elements && llvm::all_of(elements.getValues<APInt>(),
                                   [&](const APInt &value) { return value.ult(bits); });
 }
