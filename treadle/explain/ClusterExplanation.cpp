@@ -114,7 +114,7 @@ private:
   void addRemaining(Node node, bool isTooLarge) {
     bool hasBody = false;
     forEachCalled(node, [&](tfg::FuncOp) { hasBody = true; });
-    std::string why = compilable.obstacle(node);
+    std::string why = compilable.of(node).obstacle;
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
       return; // its nodes are explained separately
     if (why.empty())

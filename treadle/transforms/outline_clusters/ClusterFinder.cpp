@@ -163,10 +163,7 @@ private:
   llvm::IntEqClasses connected;
 };
 
-bool isCheck(Operation &op) {
-  const OpDef *def = Node::isNode(&op) ? lookupOp(Node(&op).opType()) : nullptr;
-  return def && def->facts().checks;
-}
+bool isCheck(Operation &op) { return Node::isNode(&op) && opFacts(Node(&op).opType()).checks; }
 
 /// Returns whether a node that only forwards elements may fail, because a size isn't known.
 bool mayFailBySize(Node node) {
@@ -195,20 +192,22 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
   // Outside of loops, nodes with side effects and Python code gain nothing from compilation; checks
   // must stay before the nodes that they guard.
   auto isCandidate = [&](Node node) {
-    return !names.kept.contains(node.name()) && compilable.obstacle(node).empty() &&
-           (hasLoop(node) || opFacts(node.opType()).checks ||
-            !(compilable.hasEffects(node) || compilable.runsPython(node)));
+    if (names.kept.contains(node.name()))
+      return false;
+    const Compilable::Properties known = compilable.of(node);
+    return known.obstacle.empty() && (hasLoop(node) || opFacts(node.opType()).checks ||
+                                      !(known.hasEffects || known.runsPython));
   };
   std::vector<Cluster> found;
   for (SmallVector<Node> &nodes : ClusterSets(body, waiting, exchanging).find(isCandidate)) {
-    auto hasEffects = [&](Node node) { return compilable.hasEffects(node); };
-    auto reads = [&](Node node) { return compilable.readsVariables(node); };
-    if (llvm::none_of(nodes, [&](Node node) { return hasLoop(node); }) ||
-        (resultsOf(nodes, names.fetched).empty() && llvm::none_of(nodes, hasEffects)))
+    if (llvm::none_of(nodes, [&](Node node) { return hasLoop(node); }))
       continue;
-    bool isStateful = llvm::any_of(nodes, hasEffects) || llvm::any_of(nodes, reads);
-    bool runsPython = llvm::any_of(nodes, [&](Node node) { return compilable.runsPython(node); });
-    found.push_back({std::move(nodes), isStateful, runsPython});
+    Compilable::Properties all;
+    for (Node node : nodes)
+      all.include(compilable.of(node), [] { return ""; });
+    if (resultsOf(nodes, names.fetched).empty() && !all.hasEffects)
+      continue;
+    found.push_back({std::move(nodes), all.hasEffects || all.reads, all.runsPython});
   }
   return found;
 }
@@ -222,9 +221,10 @@ std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &
   // a cluster that may fail.
   const bool hasChecks = llvm::any_of(body, isCheck);
   auto isSmall = [&](Node node) {
-    return !hasChecks && isSmallWork(node) && compilable.obstacle(node).empty() &&
-           !compilable.hasEffects(node) && !compilable.readsVariables(node) &&
-           !compilable.runsPython(node);
+    if (hasChecks || !isSmallWork(node))
+      return false;
+    const Compilable::Properties known = compilable.of(node);
+    return known.obstacle.empty() && !known.hasEffects && !known.reads && !known.runsPython;
   };
   auto isNative = [&](Node node) {
     return nativeForm(node) != NativeForm::None && !isInEpilogue(node) &&

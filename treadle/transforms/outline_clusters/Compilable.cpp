@@ -37,15 +37,15 @@ bool Compilable::hasLoop(Node node) {
 }
 
 /// Includes all nodes of a body, because nodes with side effects run even if no result needs them.
-Compilable::Known Compilable::of(Block &body, function_ref<std::string(Node)> place) {
-  Known all;
+Compilable::Properties Compilable::of(Block &body, function_ref<std::string(Node)> place) {
+  Properties all;
   for (Operation &op : body.without_terminator())
     if (Node node(&op); !raises || !isV1ControlFlow(node))
       all.include(of(node), [&] { return place(node); });
   return all;
 }
 
-void Compilable::Known::include(const Known &inner, function_ref<std::string()> place) {
+void Compilable::Properties::include(const Properties &inner, function_ref<std::string()> place) {
   if (obstacle.empty() && !inner.obstacle.empty())
     obstacle = place() + inner.obstacle;
   reads |= inner.reads;
@@ -53,12 +53,12 @@ void Compilable::Known::include(const Known &inner, function_ref<std::string()> 
   runsPython |= inner.runsPython;
 }
 
-const Compilable::Known &Compilable::of(StringRef name) {
+const Compilable::Properties &Compilable::of(StringRef name) {
   auto [it, isNew] = known.try_emplace(name);
   if (!isNew)
     return it->second;
   FuncOp function = bodyOf(name);
-  Known result;
+  Properties result;
   if (!function) {
     result.obstacle = str("function '", name.str(), "' is missing or generic");
   } else {
@@ -85,8 +85,8 @@ static std::string faultOf(Node node) {
   return ok ? "" : ok.error().message;
 }
 
-Compilable::Known Compilable::of(Node node) {
-  Known result;
+Compilable::Properties Compilable::of(Node node) {
+  Properties result;
   StringRef op = node.opType();
   auto include = [&](StringRef function) { result.include(of(function), [] { return ""; }); };
   const bool isCall = static_cast<bool>(functionOf(op));
@@ -136,10 +136,5 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "it uses a reference to a variable";
   return result;
 }
-
-std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
-bool Compilable::readsVariables(Node node) { return of(node).reads; }
-bool Compilable::hasEffects(Node node) { return of(node).hasEffects; }
-bool Compilable::runsPython(Node node) { return of(node).runsPython; }
 
 } // namespace treadle::tfg

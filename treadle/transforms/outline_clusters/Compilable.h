@@ -16,35 +16,29 @@ public:
   explicit Compilable(FunctionLookup functionOf, bool raises = false, bool callsPython = true)
       : functionOf(std::move(functionOf)), raises(raises), callsPython(callsPython) {}
 
-  /// Returns why the node can't be compiled; empty if it can. For nodes that call functions,
-  /// includes all nodes of these functions.
-  std::string obstacle(Node node);
+  struct Properties {
+    std::string obstacle;    // why the node can't be compiled; empty if it can
+    bool reads = false;      // reads variables
+    bool hasEffects = false; // must run even if its results are unused, because it writes
+                             // variables, checks values, or runs Python code with side effects
+    bool runsPython = false;
+    void include(const Properties &inner, llvm::function_ref<std::string()> place);
+  };
+  /// Returns the properties of a node and, if it calls functions, of all their nodes.
+  Properties of(Node node);
   /// Returns whether the node is a loop or calls a function with one.
   bool hasLoop(Node node);
-  /// Returns whether the node, or a node of a function that it calls, reads variables.
-  bool readsVariables(Node node);
-  /// Returns whether the node, or a node of a function that it calls, must run even if its results
-  /// are unused, because it writes variables, checks values, or runs Python code with side effects.
-  bool hasEffects(Node node);
-  /// Returns whether the node, or a node of a function that it calls, runs Python code.
-  bool runsPython(Node node);
 
 private:
-  struct Known {
-    std::string obstacle;
-    bool reads = false, hasEffects = false, runsPython = false;
-    void include(const Known &inner, llvm::function_ref<std::string()> place);
-  };
-  Known of(Node node);
-  Known of(mlir::Block &body, llvm::function_ref<std::string(Node)> place);
-  const Known &of(llvm::StringRef function);
+  Properties of(mlir::Block &body, llvm::function_ref<std::string(Node)> place);
+  const Properties &of(llvm::StringRef function);
   bool hasLoop(llvm::StringRef function);
   /// Returns the function of this name if it has a body and isn't generic.
   FuncOp bodyOf(llvm::StringRef function) const;
 
   const FunctionLookup functionOf;
   const bool raises, callsPython;
-  llvm::StringMap<Known> known;
+  llvm::StringMap<Properties> known;
   llvm::StringMap<bool> loops; // by function; false during its analysis
 };
 

@@ -49,8 +49,7 @@ Node sourceOf(Value value) {
   constexpr int longest = 8;
   for (int length = 0; length < longest; ++length) {
     Node node = definingNode(value);
-    const OpDef *op = node ? lookupOp(node.opType()) : nullptr;
-    if (!op || op->facts().native != NativeForm::Passes || node.data().empty())
+    if (!node || opFacts(node.opType()).native != NativeForm::Passes || node.data().empty())
       return node;
     value = node.data()[0];
   }
@@ -59,8 +58,7 @@ Node sourceOf(Value value) {
 
 /// Returns whether the op of a node is compiled in one of these forms.
 bool hasForm(Node node, std::initializer_list<NativeForm> forms) {
-  const OpDef *op = node ? lookupOp(node.opType()) : nullptr;
-  return op && llvm::is_contained(forms, op->facts().native);
+  return node && llvm::is_contained(forms, opFacts(node.opType()).native);
 }
 
 /// Returns whether a reduction can be fused with the node that computes its elements. A kernel

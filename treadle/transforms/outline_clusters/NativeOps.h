@@ -42,8 +42,7 @@ private:
 /// The maximum number of nodes in such a cluster.
 inline constexpr size_t maxCompiledNodes = 2000;
 
-/// The maximum number of nodes of a graph or function with such clusters: 40 nodes compile in 0.05
-/// to 2 s. ResNet-50 has 500 nodes.
+/// The maximum number of nodes of a graph or function with such clusters. ResNet-50 has 500 nodes.
 inline constexpr size_t maxGraphNodes = 20'000;
 
 /// Returns whether the node is in the epilogue (bias, normalization, products and sums, activation)
