@@ -39,7 +39,7 @@ Expected<std::vector<Tensor>> MultiDeviceRun::assemble() const {
   const std::vector<ProgramValue> &values = compiled->program.arguments;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isToken) {
-      made.push_back(Tensor::scalar(DType::Bool, true));
+      made.emplace_back(); // isn't fed
     } else if (values[i].sharding.isReplicated()) {
       made.push_back(arguments.front()[i]->value());
     } else {
