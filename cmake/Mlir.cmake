@@ -55,6 +55,8 @@ treadle_archives(treadle_mlir_codegen
   MLIRParallelCombiningOpInterface MLIRPresburger MLIRReconcileUnrealizedCasts MLIRSCFDialect
   MLIRSCFToControlFlow MLIRSCFTransforms MLIRShapedOpInterfaces MLIRSparseTensorDialect
   MLIRTargetLLVMIRExport MLIRTensorDialect MLIRTensorTransforms MLIRTensorUtils MLIRUBDialect
-  MLIRValueBoundsOpInterface MLIRVectorDialect MLIRVectorInterfaces MLIRViewLikeInterface
+  MLIRValueBoundsOpInterface MLIRVectorDialect MLIRVectorInterfaces MLIRVectorToLLVM
+  MLIRVectorTransforms MLIRVectorUtils MLIRAffineUtils MLIRSubsetOpInterface MLIRX86VectorDialect
+  MLIRX86VectorTransforms MLIRArmNeonDialect MLIRArmSVEDialect MLIRViewLikeInterface
   ${llvm_codegen})
 target_link_libraries(treadle_mlir INTERFACE ZLIB::ZLIB -lzstd -ltinfo Threads::Threads dl)

@@ -304,32 +304,37 @@ void Bufferizer::readByIndex(Region &region) {
   }
 }
 
-/// Copies the tensor first if it has other references, then writes the elements in place.
+/// Copies the tensors that have other references first, then writes the elements in place.
 void Bufferizer::rewrite(rc::WriteOp op) {
-  Value tensor = referenceOf(op);
-  auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
-  check(own.getOk());
-  Type element = tensorOf(tensor).getElementType();
-  Value memory = view(own.getResult());
+  SmallVector<Value> written, memory;
+  const unsigned numTensors = op.getNumResults();
+  for (Value tensor : op->getOperands().take_front(numTensors)) {
+    auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
+    check(own.getOk());
+    written.push_back(own.getResult());
+  }
+  for (Value ref : written)
+    memory.push_back(view(ref));
   readByIndex(op.getBody());
   auto made = rc::WriteOp::create(b, loc, TypeRange(), memory, op.getSizes(), op.getIsParallel());
   made.getBody().takeBody(op.getBody());
   Block &block = made.getBody().front();
-  block.getArgument(0).replaceAllUsesWith(memory);
-  block.eraseArgument(0);
+  for (auto [argument, view] : llvm::zip(block.getArguments(), memory))
+    argument.replaceAllUsesWith(view);
+  block.eraseArguments(0, numTensors);
   made.getBody().walk([&](Operation *inner) {
     b.setInsertionPoint(inner);
     if (auto current = dyn_cast<rc::CurrentOp>(inner)) {
-      Value stored = memref::LoadOp::create(b, loc, memory, current.getPlaces());
-      current.replaceAllUsesWith(fromStored(b, loc, stored, element));
+      Value stored = memref::LoadOp::create(b, loc, referenceOf(current), current.getPlaces());
+      current.replaceAllUsesWith(fromStored(b, loc, stored, current.getType()));
       current.erase();
     } else if (auto store = dyn_cast<rc::StoreOp>(inner)) {
-      memref::StoreOp::create(b, loc, toStored(b, loc, store.getElement()), memory,
+      memref::StoreOp::create(b, loc, toStored(b, loc, store.getElement()), referenceOf(store),
                               store.getPlaces());
       store.erase();
     }
   });
-  op->getResult(0).replaceAllUsesWith(own.getResult());
+  op.replaceAllUsesWith(written);
   op.erase();
 }
 

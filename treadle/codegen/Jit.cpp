@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -31,7 +32,8 @@ Error cancelledError() { return cancelled("the compilation was cancelled"); }
 LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled,
                         bool keepsPlaces) {
   module.getContext()
-      ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
+      ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, vector::VectorDialect,
+                    LLVM::LLVMDialect>();
   auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
   PassManager cleanup(module.getContext());
   cleanup.addPass(createCanonicalizerPass());
@@ -39,6 +41,7 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   const std::function<LogicalResult()> steps[] = {
       [] { return success(); }, // verifies the translation
       [&] { return hoistInvariants(module), success(); },
+      [&] { return interchangeLoops(module), success(); },
       [&] { return outline(cluster, pieceWeight, maxFusionWeight), success(); },
       [&] { return fuseElementwise(module); },
       [&] { return cleanup.run(module); },

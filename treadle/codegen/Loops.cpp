@@ -3,10 +3,12 @@
 #include "treadle/codegen/LoopCost.h"
 #include "treadle/codegen/LoopNest.h"
 #include "treadle/codegen/LoopOrder.h"
+#include "treadle/codegen/OuterVectorizer.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/ReadFusion.h"
 #include "treadle/codegen/Scalars.h"
+#include "treadle/codegen/SharedLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,9 +28,6 @@ using namespace mlir;
 
 namespace treadle::codegen {
 namespace {
-
-/// Minimum work in picoseconds for sharing a loop among threads.
-constexpr int64_t minSharedWork = 40'000'000;
 
 /// Lowers an op to a loop nest. A potentially long one becomes a function of its own over ranges of
 /// its outermost loop, so that threads can share it.
@@ -110,89 +109,33 @@ private:
     if (type.getRank() == 1)
       return view;
     auto flat = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-    return rc::ViewOp::create(b, loc, flat, mapping.lookupOrDefault(refOf(view)));
+    return rc::ViewOp::create(b, loc, flat, view.getDefiningOp<rc::ViewOp>().getRef());
   }
-
-  static Value refOf(Value view) { return view.getDefiningOp<rc::ViewOp>().getRef(); }
 
   /// Emits the loops as a function, and a call that runs it on this thread, or on several if it
   /// pays.
   void share(std::string name) {
-    llvm::SetVector<Value> captured, used;
-    for (Value view : op->getOperands())
-      captured.insert(refOf(view));
-    getUsedValuesDefinedAbove(op.getRegion(), used);
-    SmallVector<Operation *> constants;
-    SmallVector<Value> views; // of tensors that are read by index
-    SmallVector<std::pair<Value, Parts>> numbers;
-    for (Value value : used)
-      if (isa<MemRefType>(value.getType())) {
-        views.push_back(value);
-        captured.insert(refOf(value));
-      } else if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
-        constants.push_back(constant);
-      } else if (isa<ComplexType>(value.getType())) { // passed in two words
-        auto [re, im] = partsOf(b, loc, value);
-        captured.insert(re);
-        captured.insert(im);
-        numbers.push_back({value, {re, im}});
-      } else {
-        captured.insert(value);
-      }
-
-    Value output = op->getOperands().back();
-    Value count, size;
+    Value output = op->getOperands().back(), count, size;
     if (op.getNumReductionLoops()) {
-      SmallVector<Value> all(op->getOperands());
-      size = sizeOfLoop(sharedLoop(), all);
+      SmallVector<Value> views(op->getOperands());
+      size = sizeOfLoop(sharedLoop(), views);
       count = size;
       for (unsigned i = 0; i < op.getNumLoops(); ++i)
         if (i != sharedLoop())
-          count = arith::MulIOp::create(b, loc, count, sizeOfLoop(i, all));
+          count = arith::MulIOp::create(b, loc, count, sizeOfLoop(i, views));
     } else {
       count = sizeOf(row(output), 0);
       size = isRow ? count : sizeOf(output, 0);
     }
-    Value isLong = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, count,
-                                         number(std::max<int64_t>(minSharedWork / costOf(op), 1)));
-    auto sides = scf::IfOp::create(b, loc, isLong, /*withElseRegion=*/true);
-    for (bool isShared : {true, false}) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(isShared ? sides.thenBlock() : sides.elseBlock());
-      rc::SpreadOp::create(b, loc, name, size, count, captured.getArrayRef(), costOf(op),
-                           !isShared);
-    }
-
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(op->getParentOfType<ModuleOp>().getBody());
-    SmallVector<Type> types;
-    for (Value value : captured)
-      types.push_back(value.getType());
-    types.append(2, b.getIndexType());
-    auto part = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-    part.setPrivate();
-    part->setAttr(rc::partAttr, b.getUnitAttr());
-    Block &entry = *part.addEntryBlock();
-    b.setInsertionPointToStart(&entry);
-    for (auto [value, argument] : llvm::zip(captured, entry.getArguments()))
-      mapping.map(value, argument);
-    for (Operation *constant : constants)
-      b.clone(*constant, mapping);
-    for (auto [number, parts] : numbers)
-      mapping.map(number, complexOf(b, loc,
-                                    {mapping.lookupOrDefault(parts.first),
-                                     mapping.lookupOrDefault(parts.second)}));
-    for (Value view : views)
-      mapping.map(
-          view,
-          rc::ViewOp::create(b, loc, view.getType(), mapping.lookup(refOf(view))).getResult());
-    for (Value view : op->getOperands()) {
-      auto made = rc::ViewOp::create(b, loc, view.getType(), mapping.lookup(refOf(view)));
-      memory.push_back(isRow ? row(made) : made);
-    }
-    size_t first = captured.size();
-    all(entry.getArgument(first), entry.getArgument(first + 1));
-    func::ReturnOp::create(b, loc);
+    shareLoops(b, loc,
+               {std::move(name), op->getOperands(), op.getRegion(), size, count, costOf(op)},
+               mapping, [&](OpBuilder &inside, ValueRange views, Value begin, Value end) {
+                 b.restoreInsertionPoint(inside.saveInsertionPoint());
+                 see(views);
+                 all(begin, end);
+                 inside.restoreInsertionPoint(b.saveInsertionPoint());
+               });
   }
 
   void loop(Value begin, Value end, llvm::function_ref<void(Value)> fill) {
@@ -639,42 +582,108 @@ private:
 
 } // namespace
 
-/// Emits the loops of an op that writes a tensor.
-static void lowerWrite(rc::WriteOp op) {
-  OpBuilder b(op);
-  Block &body = op.getBody().front();
-  LoopNest nest(b, body, op.getSizes().size());
-  IRMapping mapping;
-  std::function<void(SmallVector<Value>)> from = [&](SmallVector<Value> indices) {
-    auto next = static_cast<unsigned>(indices.size());
-    if (next == op.getSizes().size()) {
-      if (op.getIsParallel() && !indices.empty() && isa<BlockArgument>(indices.back()))
-        rc::ParallelOp::create(b, op.getLoc());
-      mapping.map(body.getArguments(), indices);
-      return nest.copyBody(indices, mapping);
+namespace {
+
+/// Lowers an op that writes tensors to a loop nest.
+class WriteBuilder {
+public:
+  explicit WriteBuilder(rc::WriteOp op)
+      : op(op), b(op), loc(op.getLoc()), nestOf(b, op.getBody().front(), op.getSizes().size()),
+        hasLoops(!op.getBody().getOps<scf::WhileOp>().empty()) {}
+
+  void build(unsigned &numParts) {
+    const int64_t cost = costOf(op.getBody().front());
+    if (!mayShare() || isShort(cost)) {
+      nest({});
+    } else {
+      ValueRange sizes = op.getSizes();
+      Value count = sizes.front();
+      for (Value size : sizes.drop_front())
+        count = arith::MulIOp::create(b, loc, count, size);
+      OpBuilder::InsertionGuard guard(b);
+      shareLoops(
+          b, loc,
+          {str("part", numParts++), op.getTensors(), op.getBody(), sizes.front(), count, cost},
+          mapping, [&](OpBuilder &inside, ValueRange, Value begin, Value end) {
+            b.restoreInsertionPoint(inside.saveInsertionPoint());
+            loopFrom({}, begin, end);
+            inside.restoreInsertionPoint(b.saveInsertionPoint());
+          });
     }
-    auto inside = [&](Value index) {
-      SmallVector<Value> more = indices;
-      more.push_back(index);
-      from(more);
-    };
+    op.erase();
+    // LLVM doesn't vectorize loops around others.
+    if (hasLoops)
+      for (scf::ForOp loop : innermost)
+        vectorizeOuter(loop);
+  }
+
+private:
+  /// Sizes of inner loops aren't passed to the function.
+  bool mayShare() {
+    return op.getIsParallel() && !op.getSizes().empty() &&
+           llvm::all_of(op.getSizes().drop_front(),
+                        [](Value size) { return getConstantIntValue(size).has_value(); });
+  }
+
+  bool isShort(int64_t cost) {
+    int64_t steps = 1;
+    for (Value size : op.getSizes()) {
+      std::optional<int64_t> known = getConstantIntValue(size);
+      if (!known || llvm::MulOverflow(steps, *known, steps))
+        return false;
+    }
+    return steps < minSharedWork / cost;
+  }
+
+  /// Emits the loops inside of those of `indices`.
+  void nest(SmallVector<Value> indices) {
+    const size_t next = indices.size();
+    if (next == op.getSizes().size())
+      return body(indices);
     Value size = op.getSizes()[next];
     if (std::optional<int64_t> known = getConstantIntValue(size))
-      nest.split(next, *known, inside);
-    else
-      nest.loop(arith::ConstantIndexOp::create(b, op.getLoc(), 0), size, inside);
-  };
-  from({});
-  op.erase();
-}
+      return nestOf.split(next, *known, [&](Value index) { nestWith(indices, index); });
+    loopFrom(indices, arith::ConstantIndexOp::create(b, loc, 0), size);
+  }
+
+  void loopFrom(const SmallVector<Value> &indices, Value begin, Value end) {
+    nestOf.loop(begin, end, [&](Value index) { nestWith(indices, index); });
+  }
+
+  void nestWith(SmallVector<Value> indices, Value index) {
+    indices.push_back(index);
+    nest(std::move(indices));
+  }
+
+  void body(ArrayRef<Value> indices) {
+    if (op.getIsParallel() && !indices.empty())
+      if (auto index = dyn_cast<BlockArgument>(indices.back())) {
+        rc::ParallelOp::create(b, loc);
+        innermost.push_back(cast<scf::ForOp>(index.getOwner()->getParentOp()));
+      }
+    mapping.map(op.getBody().getArguments(), indices);
+    nestOf.copyBody(indices, mapping);
+  }
+
+  rc::WriteOp op;
+  OpBuilder b;
+  Location loc;
+  LoopNest nestOf;
+  const bool hasLoops; // inside of the body
+  SmallVector<scf::ForOp> innermost;
+  IRMapping mapping; // values that the loops use from the code around them
+};
+
+} // namespace
 
 LogicalResult lowerLoops(ModuleOp module) {
   SmallVector<rc::WriteOp> writes;
   module.walk([&](rc::WriteOp op) { writes.push_back(op); });
-  llvm::for_each(writes, lowerWrite);
+  unsigned numParts = 0;
+  for (rc::WriteOp op : writes)
+    WriteBuilder(op).build(numParts);
   SmallVector<linalg::GenericOp> ops;
   module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
-  unsigned numParts = 0;
   for (linalg::GenericOp op : ops)
     LoopBuilder(withLoopForVectors(op)).build(numParts);
   return lowerControlFlow(module);

@@ -218,7 +218,7 @@ size_t longestBlock(const Module &module) {
 /// The passes that pay off for loops from tensor code, which is in SSA form, calls only runtime
 /// functions, and has few branches. LLVM's default pipeline takes about 1.5 times as long for
 /// equally fast code.
-constexpr StringRef cleaning = "function(sroa,early-cse<memssa>,simplifycfg,"
+constexpr StringRef cleaning = "function(replace-with-veclib,sroa,early-cse<memssa>,simplifycfg,"
                                "instcombine<no-verify-fixpoint>,"
                                "loop-mssa(loop-rotate,licm),simplifycfg)";
 constexpr StringRef vectorizing = "function(loop(loop-idiom,indvars,loop-deletion,"
@@ -229,9 +229,10 @@ constexpr char finishing[] = "function({0}instcombine<no-verify-fixpoint>,early-
 
 /// For code with many calls and branches: passes that are linear in its size. Loops are still
 /// vectorized, since they would be slower than the interpreter's kernels otherwise.
-constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,"
-                                    "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
-                                    "loop-vectorize,simplifycfg)";
+constexpr StringRef quickPipeline =
+    "function(replace-with-veclib,sroa,early-cse<memssa>,simplifycfg,instsimplify,"
+    "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
+    "loop-vectorize,simplifycfg)";
 
 void forEachLoop(Module &module, FunctionAnalysisManager &analyses,
                  llvm::function_ref<void(Function &, Loop &)> visit) {

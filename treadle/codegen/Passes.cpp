@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -22,6 +23,7 @@ namespace treadle::codegen {
 #define GEN_PASS_DECL
 #define GEN_PASS_DEF_TRANSLATE
 #define GEN_PASS_DEF_HOISTINVARIANTS
+#define GEN_PASS_DEF_INTERCHANGELOOPS
 #define GEN_PASS_DEF_FUSEELEMENTWISE
 #define GEN_PASS_DEF_OUTLINE
 #define GEN_PASS_DEF_BUFFERIZE
@@ -120,6 +122,12 @@ public:
   void runOnOperation() override { hoistInvariants(getOperation()); }
 };
 
+class InterchangeLoopsPass : public Step<impl::InterchangeLoopsBase<InterchangeLoopsPass>> {
+public:
+  using Step::Step;
+  void runOnOperation() override { interchangeLoops(getOperation()); }
+};
+
 class FuseElementwisePass : public Step<impl::FuseElementwiseBase<FuseElementwisePass>> {
 public:
   using Step::Step;
@@ -196,7 +204,7 @@ void insertCodegenDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect, complex::ComplexDialect,
                   func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect,
                   memref::MemRefDialect, rc::RcDialect, scf::SCFDialect, tensor::TensorDialect,
-                  tfg::TfgDialect, tf_type::TfTypeDialect>();
+                  tfg::TfgDialect, tf_type::TfTypeDialect, vector::VectorDialect>();
 }
 
 void registerCodegenPasses() { registerRcPasses(); }

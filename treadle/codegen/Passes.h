@@ -12,6 +12,10 @@ namespace treadle::codegen {
 /// Hoists loop-invariant ops out of loops, including kernel calls.
 void hoistInvariants(mlir::ModuleOp module);
 
+/// Lets each element of loop variables run a loop on its own where elements are independent, as
+/// those of `jax.vmap` of a loop: its state stays in registers.
+void interchangeLoops(mlir::ModuleOp module);
+
 /// Fuses elementwise ops with the producers of their operands, unless that repeats work.
 llvm::LogicalResult fuseElementwise(mlir::ModuleOp module);
 

@@ -55,6 +55,38 @@ def HoistInvariants : RcPass<"rc-hoist-invariants"> {
   }];
 }
 
+def InterchangeLoops : RcPass<"rc-interchange-loops"> {
+  let summary = "interchange a loop with the loops over independent elements inside of it";
+  let description = [{
+    Where the elements of the variables of an `scf.while` along some dimensions don't depend on each
+    other, each of them (a lane) runs the loop on its own: the loop becomes an `rc.write` over the
+    lanes, whose body is a loop over scalars. If the loop runs until the conditions of all lanes
+    fail, and a `select` keeps the variables of lanes whose condition has failed, a lane stops when
+    its own condition fails.
+
+    ```mlir
+    %r = scf.while (%s = %x) : (tensor<100xf32>) -> tensor<100xf32> {
+      %any = ...                          // any of: s < 1
+      scf.condition(%any) %s
+    } do {
+    ^bb0(%s: tensor<100xf32>):
+      %next = linalg.generic ...          // select(s < 1, s + s, s)
+      scf.yield %next
+    }
+    // becomes
+    %r = rc.write %x for (%c100) parallel {
+    ^bb0(%t: tensor<100xf32>, %i: index):
+      %e = tensor.extract %x[%i]
+      %n = scf.while (%s = %e) : (f32) -> f32 {...}   // while s < 1: s + s
+      rc.store %t[%i] = %n
+    }
+    ```
+
+    It doesn't change loops whose lanes have more than a few dozen elements, and those that call
+    kernels or contain conditionals.
+  }];
+}
+
 def FuseElementwise : RcPass<"rc-fuse-elementwise"> {
   let summary = "fuse elementwise ops";
   let description = [{

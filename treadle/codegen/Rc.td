@@ -281,18 +281,20 @@ def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Rc_WriteOp : Rc_Op<"write", [NoTerminator, SingleBlock]> {
-  let summary = "Writes elements of a tensor in a loop nest";
+def Rc_WriteOp : Rc_Op<"write", [NoTerminator, SingleBlock, AttrSizedOperandSegments]> {
+  let summary = "Writes elements of tensors in a loop nest";
   let description = [{
-    The body runs for all indices below `sizes`, the last one innermost. Its first argument is the
-    current state of the tensor, for `rc.current` and `rc.store`; the others are the indices. With
-    `isParallel`, no two runs of the body access the same memory. On a memref there are no results.
+    The body runs for all indices below `sizes`, the last one innermost. Its first arguments are the
+    current states of the tensors, for `rc.current` and `rc.store`; the others are the indices. With
+    `isParallel`, no two runs of the body access the same memory of these tensors, and if each run
+    takes long, threads share them. On memrefs there are no results, and the only arguments are the
+    indices.
   }];
-  let arguments = (ins AnyType:$tensor, Variadic<Index>:$sizes, UnitAttr:$isParallel);
+  let arguments = (ins Variadic<AnyType>:$tensors, Variadic<Index>:$sizes, UnitAttr:$isParallel);
   let results = (outs Variadic<AnyType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $tensor `for` `(` $sizes `)` (`parallel` $isParallel^)? attr-dict `:` type($tensor)
+    $tensors `for` `(` $sizes `)` (`parallel` $isParallel^)? attr-dict `:` type($tensors)
     (`->` type($outputs)^)? $body
   }];
 }

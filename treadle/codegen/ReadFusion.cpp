@@ -102,7 +102,8 @@ public:
         !producer.getRegion().front().getArguments().back().use_empty())
       return failure();
     auto write = dyn_cast<rc::WriteOp>(consumer);
-    if ((write && readsTensor(producer, write.getTensor())) ||
+    auto isRead = [&](Value tensor) { return readsTensor(producer, tensor); };
+    if ((write && llvm::any_of(write.getTensors(), isRead)) ||
         !shouldReadThrough(read, producer, consumer))
       return failure();
     Block &body = producer.getRegion().front();
@@ -172,7 +173,7 @@ public:
   LogicalResult matchAndRewrite(tensor::ExtractOp read, PatternRewriter &rewriter) const override {
     rc::ReshapeOp op = unitReshape(read.getTensor());
     auto write = dyn_cast_or_null<rc::WriteOp>(loopsAround(read));
-    if (!op || (write && write.getTensor() == op.getFrom()))
+    if (!op || (write && llvm::is_contained(write.getTensors(), op.getFrom())))
       return failure();
     SmallVector<Value> places;
     SmallVector<int64_t> dims = *matchedDims(op.getFrom().getType(), read.getTensor().getType());

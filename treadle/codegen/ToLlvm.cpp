@@ -16,6 +16,7 @@
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -37,7 +38,11 @@ public:
   OpEmitter(OpBuilder &b, Operation *op) : b(b), loc(op->getLoc()), op(op) {}
 
   LLVM::LLVMFuncOp function() const { return op->getParentOfType<LLVM::LLVMFuncOp>(); }
-  Value frame() const { return function().getArgument(0); }
+  /// The frame is the first argument, except of a part, which finds it before its captures.
+  Value frame() {
+    Value first = function().getArgument(0);
+    return function()->hasAttr(rc::partAttr) ? load(pointer(), first, 0) : first;
+  }
   Type pointer() const { return LLVM::LLVMPointerType::get(b.getContext()); }
 
   Value number(Type type, int64_t value) {
@@ -243,12 +248,13 @@ void lowerParallel(rc::ParallelOp op, rc::ParallelOp::Adaptor, Rewriter &rewrite
   rewriter.eraseOp(op);
 }
 
-/// Captures are passed in an array of words.
+/// The frame and the captures are passed in an array of words.
 void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, const Types &) {
   OpEmitter e(rewriter, op);
-  Value captures = e.array(static_cast<int64_t>(in.getCaptures().size()));
+  Value captures = e.array(static_cast<int64_t>(in.getCaptures().size()) + 1);
+  e.store(e.frame(), captures, 0);
   for (auto [i, value] : llvm::enumerate(in.getCaptures()))
-    e.store(value, captures, 8 * static_cast<int64_t>(i));
+    e.store(value, captures, 8 * static_cast<int64_t>(i + 1));
   Type none = LLVM::LLVMVoidType::get(rewriter.getContext()), i64 = rewriter.getI64Type();
   if (op.getAlone()) {
     LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), op.getPart(),
@@ -648,7 +654,7 @@ void changePartSignature(func::FuncOp function, const Types &types) {
   for (unsigned i = 0; i < numCaptures; ++i) {
     Type type = entry.getArgument(i).getType(), stored = types.convertType(type);
     Value place = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), captures,
-                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i + 1)});
     Value value = LLVM::LoadOp::create(b, loc, stored, place);
     if (stored != type)
       value = UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
@@ -684,6 +690,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   populateMathToLLVMConversionPatterns(types, patterns);
   populateMathToLibmConversionPatterns(patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
+  populateVectorToLLVMConversionPatterns(types, patterns);
   populateFuncToLLVMConversionPatterns(types, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   add<rc::ConstantOp>(patterns, types, lowerConstant);

@@ -85,13 +85,25 @@ public:
       return Values{std::move(*small)};
     const bool isSummed = !equation.summed().empty();
     const bool isOfMatrices = isSummed && equation.left.size() >= 2 && equation.right.size() >= 2;
-    if (steps() > (isOfMatrices ? 1 << 13 : 1 << 16) ||
+    if ((steps() > (isOfMatrices ? 1 << 13 : 1 << 16) && !isOfSmallBatches()) ||
         (isa<ComplexType>(element) && isOfMatrices) || !t.mayUnroll(opsOfLoops))
       return std::nullopt;
     return Values{isSummed ? byLoops() : outerProduct()};
   }
 
 private:
+  /// Whether a loop multiplies many tiny matrices: lanes of the loop may each multiply their own.
+  bool isOfSmallBatches() const {
+    constexpr int64_t maxSteps = 64;
+    int64_t inBatch = 1;
+    for (auto [letter, size] : llvm::zip(letters, sizes))
+      if (!(equation.left.find(letter) != std::string::npos &&
+            equation.right.find(letter) != std::string::npos &&
+            equation.out.find(letter) != std::string::npos))
+        inBatch = llvm::SaturatingMultiply<uint64_t>(inBatch, size);
+    return t.isInLoop() && inBatch <= maxSteps;
+  }
+
   /// Determines the size of each letter. Returns false if one isn't known.
   bool findSizes() {
     sizes.assign(letters.size(), -1);

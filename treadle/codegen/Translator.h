@@ -136,6 +136,7 @@ public:
   TracedValue openList(const TracedValue &length, mlir::Type type);
   /// Returns the length of a list.
   mlir::Value lengthOf(const TracedValue &list);
+  bool isInLoop() const { return innermost != nullptr; }
   /// Whether a value is computed inside of the innermost loop.
   bool isOfIteration(mlir::Value value) const;
 

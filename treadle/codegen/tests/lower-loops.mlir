@@ -93,3 +93,40 @@ func.func @cluster(%x: !rc.ref<tensor<99xf32>>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// A loop around loops is vectorized here: the inner loop runs until it has ended for all elements
+// of the vectors, and the mask keeps the values of those for which it has.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}} : vector<[[W:.*]]xindex>
+// CHECK: %[[FIRST:.*]] = vector.maskedload %{{.*}}, %[[INSIDE]]
+// CHECK: cf.br ^[[HEAD:.*]](%[[INSIDE]], %[[FIRST]]
+// CHECK: ^[[HEAD]](%[[MASK:.*]]: vector<{{.*}}xi1>, %[[V:.*]]: vector<{{.*}}xf32>)
+// CHECK: %[[LESS:.*]] = arith.cmpf olt, %[[V]]
+// CHECK: %[[ACTIVE:.*]] = arith.andi %[[MASK]], %[[LESS]]
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[ACTIVE]]
+// CHECK: cf.cond_br %[[ANY]]
+// CHECK: %[[NEXT:.*]] = arith.addf
+// CHECK: arith.select %{{.*}}, %[[NEXT]]
+// CHECK: vector.maskedstore %{{.*}}, %[[INSIDE]]
+func.func @cluster(%x: !rc.ref<tensor<50xf32>>) {
+  %in = rc.view %x : !rc.ref<tensor<50xf32>> -> memref<50xf32>
+  %size = arith.constant 50 : index
+  %one = arith.constant 1.0 : f32
+  rc.write %in for (%size) parallel : memref<50xf32> {
+  ^bb0(%i: index):
+    %first = memref.load %in[%i] : memref<50xf32>
+    %last = scf.while (%v = %first) : (f32) -> f32 {
+      %l = arith.cmpf olt, %v, %one : f32
+      scf.condition(%l) %v : f32
+    } do {
+    ^bb0(%v: f32):
+      %next = arith.addf %v, %v : f32
+      scf.yield %next : f32
+    }
+    memref.store %last, %in[%i] : memref<50xf32>
+  }
+  return
+}
