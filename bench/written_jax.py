@@ -838,3 +838,120 @@ def levenberg_marquardt(x, weights):
         return (p, jnp.where(is_better, damping * 0.5, damping * 2)), (r**2).sum()
 
     return lax.scan(step, (jnp.zeros(4), 0.1), length=50)
+
+
+# --- batches of independent loops -----------------------------------------------------------------
+
+
+@program(normal(10_000, 3))
+def lorenz_batch(states):
+    """10,000 trajectories by the method of Runge and Kutta."""
+
+    def slope(s):
+        x, y, z = s
+        return jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z])
+
+    def step(s, _):
+        h = 0.01
+        k1 = slope(s)
+        k2 = slope(s + h / 2 * k1)
+        k3 = slope(s + h / 2 * k2)
+        k4 = slope(s + h * k3)
+        return s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
+
+    return jax.vmap(lambda s: lax.scan(step, s, None, length=1000)[0])(states)
+
+
+@program(uniform(10_000) * 9 + 0.1)
+def adaptive_steps_batch(starts):
+    """Each trajectory has steps of its own size."""
+
+    def slope(y):
+        return -y * y * jnp.sin(3 * y)
+
+    def step(state):
+        t, y, h = state
+        h = jnp.minimum(h, 5.0 - t)
+        k1 = slope(y)
+        k2 = slope(y + h / 2 * k1)
+        k3 = slope(y + h * (2 * k2 - k1))
+        error = jnp.abs(h / 6 * (k1 - 2 * k2 + k3)) + 1e-9
+        is_good = error < 1e-4
+        t, y = jnp.where(is_good, t + h, t), jnp.where(is_good, y + h / 6 * (k1 + 4 * k2 + k3), y)
+        return t, y, h * jnp.clip(0.9 * (1e-4 / error) ** (1 / 3), 0.2, 5.0)
+
+    def solve(y):
+        return lax.while_loop(lambda s: s[0] < 5.0, step, (0.0, y, 0.1))[1]
+
+    return jax.vmap(solve)(starts)
+
+
+@program(np.int32(3))
+def gamma_samples(seed):
+    return random.gamma(random.PRNGKey(seed), 2.5, (10_000,))
+
+
+@program(np.arange(1, 10_001))
+def collatz_batch(numbers):
+    def step(state):
+        n, steps = state
+        return jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1
+
+    return jax.vmap(lambda n: lax.while_loop(lambda s: s[0] > 1, step, (n, 0))[1])(numbers)
+
+
+@program(normal(4096, 4, 4) * 0.3 + 2 * np.eye(4, dtype=np.float32), normal(4096, 4))
+def descents(matrices, b):
+    def descend(A, b):
+        return lax.scan(lambda x, _: (x - 0.05 * (A @ x - b), None), b * 0, None, length=200)[0]
+
+    return jax.vmap(descend)(matrices, b)
+
+
+@program(normal(1000, 500))
+def filters(signals):
+    def step(s, x):
+        s = 0.9 * s + x
+        return s, jnp.tanh(s)
+
+    return jax.vmap(lambda signal: lax.scan(step, 0.0, signal))(signals)
+
+
+@program(rng.integers(0, 2, (4096, 50)))
+def forward_algorithms(observations):
+    T = jnp.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
+    E = jnp.array([[0.5, 0.5], [0.1, 0.9], [0.8, 0.2]])
+
+    def step(a, o):
+        a = (a @ T) * E[:, o]
+        return a / a.sum(), jnp.log(a.sum())
+
+    def likelihood(seen):
+        return lax.scan(step, jnp.ones(3) / 3, seen)[1].sum()
+
+    return jax.vmap(likelihood)(observations)
+
+
+@program(normal(4096, 2))
+def pendulum_gradients(states):
+    def swing(y):
+        def step(y, _):
+            return y + 0.01 * jnp.stack([y[1], -jnp.sin(y[0])]), None
+
+        return lax.scan(step, y, None, length=100)[0].sum()
+
+    return jax.vmap(jax.grad(swing))(states)
+
+
+@program(
+    (np.linspace(-2, 1, 200)[None] + 1j * np.linspace(-1, 1, 150)[:, None]).astype(np.complex64)
+)
+def mandelbrot(c):
+    def step(_, state):
+        z, n = state
+        following = z * z + c
+        is_inside = jnp.abs(following) < 2
+        return jnp.where(is_inside, following, z), n + is_inside
+
+    start = (jnp.zeros_like(c), jnp.zeros(c.shape, jnp.int32))
+    return lax.fori_loop(0, 100, step, start)[1]
