@@ -29,7 +29,8 @@ func.func @main(%x: tensor<1000xf32>, %m: tensor<100x100xf32>) -> (tensor<1000xf
       %more = stablehlo.compare LT, %j, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %more : tensor<i1>
     } do {
-      %c = stablehlo.add %b, %x : tensor<1000xf32>
+      %turned = stablehlo.reverse %b, dims = [0] : tensor<1000xf32>
+      %c = stablehlo.add %turned, %x : tensor<1000xf32>
       %next = stablehlo.add %j, %one : tensor<i32>
       stablehlo.return %next, %c : tensor<i32>, tensor<1000xf32>
     }
@@ -78,6 +79,17 @@ def test_vectors_bytes_and_calls_of_nested_loops(tmp_path):
     assert 8000 <= number(r"reads ([\d,]+) bytes", inner) <= 8200
     assert 4000 <= number(r"writes ([\d,]+)", inner) <= 4100
     assert number(r"\(([\d,]+) flops\)", outer) >= 5000
+
+
+def test_work_of_lanes_is_attributed_to_nodes(tmp_path):
+    """The elements of the inner loop are independent: groups of them run it on their own."""
+    path = tmp_path / "lanes.mlir"
+    path.write_text(NESTED.replace("stablehlo.add %turned", "stablehlo.add %b"))
+    status, out, error = command(path, "--code", "--input", "0=random", "--input", "1=random")
+    assert status == 0, error
+    inner = out[out.index("\n  loop ") :]
+    assert number(r"([\d.]+)% in vectors", inner) > 90
+    assert re.search(r"most of it: .*'add' \(AddV2\)", inner)
 
 
 def test_a_graph_without_such_code_says_so(tmp_path):

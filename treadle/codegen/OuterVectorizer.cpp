@@ -15,6 +15,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -172,6 +173,7 @@ private:
   void copy(Operation &op) {
     if (isa<rc::ParallelOp>(op))
       return;
+    llvm::SaveAndRestore here(loc, op.getLoc()); // for counting
     if (auto repeated = dyn_cast<scf::WhileOp>(op))
       return variation.contains(repeated.getConditionOp().getCondition()) ? copyDiverging(repeated)
                                                                           : copyUniform(repeated);

@@ -58,11 +58,10 @@ def HoistInvariants : RcPass<"rc-hoist-invariants"> {
 def InterchangeLoops : RcPass<"rc-interchange-loops"> {
   let summary = "interchange a loop with the loops over independent elements inside of it";
   let description = [{
-    Where the elements of the variables of an `scf.while` along some dimensions don't depend on each
-    other, each of them (a lane) runs the loop on its own: the loop becomes an `rc.write` over the
-    lanes, whose body is a loop over scalars. If the loop runs until the conditions of all lanes
-    fail, and a `select` keeps the variables of lanes whose condition has failed, a lane stops when
-    its own condition fails.
+    An `scf.while` becomes an `rc.write` over the elements of its variables along some dimensions
+    (lanes), whose body is a loop over scalars, if the lanes don't depend on each other. If the loop
+    runs until the conditions of all lanes fail, and a `select` keeps the variables of lanes whose
+    condition has failed, a lane stops when its own condition fails.
 
     ```mlir
     %r = scf.while (%s = %x) : (tensor<100xf32>) -> tensor<100xf32> {
