@@ -266,7 +266,7 @@ LaneLoop *LaneBuilder::buildLoop(scf::WhileOp original, ArrayRef<unsigned> wante
   for (unsigned variable : wanted)
     if (loop.variables[variable].isMemory && !writeMemory(loop, variable))
       return nullptr;
-  // What is written may depend on further variables.
+  // The elements that are written may depend on further variables.
   for (size_t i = yielded.size(); i < loop.carried.size(); ++i) {
     Value made = nextOf(loop, loop.carried[i]);
     if (!made)

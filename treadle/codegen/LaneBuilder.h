@@ -23,7 +23,7 @@ constexpr int64_t maxLaneOperations = 4000;
 
 using LanePlaces = mlir::SmallVector<mlir::Value, 4>;
 
-/// What a dimension of a loop variable is: the lanes of an axis, or inside of a lane.
+/// The axis of a dimension of a loop variable; `insideLane`: none.
 constexpr int insideLane = -1;
 using LaneLayout = mlir::SmallVector<int, 4>;
 

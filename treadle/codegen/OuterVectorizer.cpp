@@ -22,7 +22,7 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Which values differ between the iterations that run together.
+/// The values that differ between the iterations that run together.
 class Variation {
 public:
   explicit Variation(scf::ForOp loop) : loop(loop) {
@@ -396,8 +396,8 @@ private:
   }
 
   /// Copies a loop that ends for each iteration on its own. It carries the mask of those for which
-  /// it hasn't ended; the variables of the others don't change any more. What the condition passes
-  /// on other than variables is carried, too.
+  /// it hasn't ended; the variables of the others don't change any more. Values other than
+  /// variables that the condition passes on are carried, too.
   void copyDiverging(scf::WhileOp op) {
     scf::ConditionOp condition = op.getConditionOp();
     const size_t numVariables = op.getInits().size();
@@ -442,7 +442,7 @@ private:
       OpBuilder::InsertionGuard guard(b);
       Block *after = blockOf(made.getAfter(), made.getResults());
       mask = after->getArgument(0);
-      mapResults(op.getAfterArguments(), after->getArguments(), variableOf, numVariables,
+      mapResults(op.getAfterArguments(), after->getArguments(), variableOf,
                  1 + numVariables + passed.size());
       copy(*op.getAfterBody());
       SmallVector<Value> next = {mask};
@@ -454,12 +454,13 @@ private:
       scf::YieldOp::create(b, loc, next);
     }
     mask = outer;
-    mapResults(op.getResults(), made.getResults(), variableOf, numVariables, 1 + numVariables);
+    mapResults(op.getResults(), made.getResults(), variableOf, 1 + numVariables);
   }
 
-  /// Maps what the condition passes on to the variables, and to the other values from `others` on.
+  /// Maps the values that the condition passes on to the variables, and the others to the values
+  /// from `others` on.
   void mapResults(ValueRange from, ValueRange to, ArrayRef<std::optional<unsigned>> variableOf,
-                  size_t, size_t others) {
+                  size_t others) {
     for (auto [value, variable] : llvm::zip(from, variableOf))
       vectors.map(value, variable ? to[1 + *variable] : to[others++]);
   }
