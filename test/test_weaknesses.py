@@ -128,3 +128,23 @@ def test_many_effects_that_nothing_orders(tmp_path):
     found = json.loads(treadle("check", path, "--json").stdout)
     assert [problem["kind"] for problem in found].count("unfinished") == 1
     assert any(problem.kind == "unfinished" for problem in Graph.from_file(path).check())
+
+
+def test_many_stages_of_a_conditional(tmp_path):
+    """Each pair of Switch and Merge, of one predicate, uses the result of the last one."""
+    pairs = "".join(
+        f"""node {{ name: "s{i}" op: "Switch" input: "{f"m{i - 1}" if i else "x"}" input: "p"
+                   {typed("DT_FLOAT")} }}
+            node {{ name: "m{i}" op: "Merge" input: "s{i}" input: "s{i}:1" {typed("DT_FLOAT")}
+                   attr {{ key: "N" value {{ i: 2 }} }} }}"""
+        for i in range(20_000)
+    )
+    placeholders = "".join(
+        f"""node {{ name: "{name}" op: "Placeholder"
+                   attr {{ key: "dtype" value {{ type: {dtype} }} }} }}"""
+        for name, dtype in (("x", "DT_FLOAT"), ("p", "DT_BOOL"))
+    )
+    path = tmp_path / "stages.pbtxt"
+    path.write_text(placeholders + pairs)
+    done = treadle("convert", path, tmp_path / "out.pb", "--passes", "tfg-v1-to-functional")
+    assert done.returncode == 0, done.stderr

@@ -77,9 +77,11 @@ void BodyConversion::findNeeded() {
     if (isRoot)
       push(&op);
   }
+  llvm::SmallPtrSet<Conditional *, 8> neededConditionals;
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
-    if (Branch *branch = branches.branchOf(op))
+    Branch *branch = branches.branchOf(op);
+    if (branch && neededConditionals.insert(branch->conditional).second)
       llvm::for_each(branch->conditional->merges, push);
     for (Value input : op->getOperands())
       push(input.getDefiningOp());

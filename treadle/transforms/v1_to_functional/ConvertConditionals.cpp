@@ -30,6 +30,7 @@ public:
     if (!check() || !checkDeadness() || !findPredicate())
       return false;
     findPivots();
+    noteNodes();
     noteInputs();
     dissolve();
     SmallVector<Operation *> nodes;
@@ -54,6 +55,7 @@ private:
   bool findPredicate();
   bool isPivot(Operation *op) const;
   void findPivots();
+  void noteNodes();
   void noteInputs();
   void dissolve();
   void finish();
@@ -186,6 +188,16 @@ void ConditionalConverter::findPivots() {
   for (Operation *op : stages.members)
     if (isForEnd(op) || (isPivot(op) && !isUsed(op)))
       shared.pivots.insert(op);
+}
+
+void ConditionalConverter::noteNodes() {
+  shared.members.resize(stages.count());
+  shared.merges.resize(stages.count());
+  for (Operation *op : stages.members)
+    if (!shared.pivots.contains(op))
+      shared.members[stages.stageOf(op)].push_back(op);
+  for (Operation *op : conditional.merges)
+    shared.merges[stages.stageOf(op)].push_back(op);
 }
 
 void ConditionalConverter::noteInputs() {

@@ -20,8 +20,15 @@ bool isEnd(Operation *op) {
 
 bool StageBuilder::isIf() const { return v1Kind(Node(conditional.switches.front())) == "Switch"; }
 
+StageBuilder::StageBuilder(BodyConversion &body, Conditional &conditional, const Stages &stages,
+                           const StagedConditional &shared, unsigned stage)
+    : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
+      shared(shared), stage(stage), members(shared.members[stage]) {
+  for (Operation *op : shared.merges[stage])
+    (isEnd(op) && !conversion.isKept(Node(op)) ? ends : merges).push_back(op);
+}
+
 Node StageBuilder::build() {
-  findNodes();
   if (members.empty() && merges.empty())
     return {};
   findPassedOn();
@@ -38,15 +45,6 @@ Node StageBuilder::build() {
 //===----------------------------------------------------------------------===//
 // What belongs to the stage
 //===----------------------------------------------------------------------===//
-
-void StageBuilder::findNodes() {
-  for (Operation *op : stages.members)
-    if (isOfStage(op) && !shared.pivots.contains(op))
-      members.push_back(op);
-  for (Operation *op : conditional.merges)
-    if (isOfStage(op))
-      (isEnd(op) && !conversion.isKept(Node(op)) ? ends : merges).push_back(op);
-}
 
 // Switch nodes are in the order of the values that they forward. If they were lowered from an If or
 // Case, the inputs get its order, including duplicates.

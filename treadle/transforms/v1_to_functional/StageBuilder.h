@@ -14,8 +14,9 @@ struct StagedConditional {
   Deadness::Set inputs = 0; // the conditions under which all of its inputs are alive
   llvm::SmallVector<mlir::Value> predicateTokens;
   llvm::DenseSet<mlir::Operation *> pivots; // nodes without uses of their values
-  /// For each stage, the Switches whose values it uses.
-  std::vector<llvm::SmallVector<mlir::Operation *>> switches;
+  using NodeLists = std::vector<llvm::SmallVector<mlir::Operation *>>;
+  NodeLists members, merges; // for each stage, its nodes
+  NodeLists switches;        // for each stage, the Switches whose values it uses
   /// For a Merge, the index of its input from each branch.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> mergeInputs;
 };
@@ -26,19 +27,13 @@ bool isEnd(mlir::Operation *op);
 class StageBuilder {
 public:
   StageBuilder(BodyConversion &body, Conditional &conditional, const Stages &stages,
-               const StagedConditional &shared, unsigned stage)
-      : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
-        shared(shared), stage(stage) {}
+               const StagedConditional &shared, unsigned stage);
 
   /// Returns null if the stage is empty.
   Node build();
 
 private:
-  bool isOfStage(mlir::Operation *op) const {
-    return stages.isInside(op) && stages.stageOf(op) == stage;
-  }
   bool isIf() const;
-  void findNodes();
   void findPassedOn();
   void findTypes();
   std::string baseName() const;
@@ -68,7 +63,8 @@ private:
   const Stages &stages;
   const StagedConditional &shared;
   unsigned stage;
-  llvm::SmallVector<mlir::Operation *> members, merges, ends;
+  llvm::ArrayRef<mlir::Operation *> members;
+  llvm::SmallVector<mlir::Operation *> merges, ends;
   llvm::SmallVector<mlir::Value> passedOn; // values that later stages need
   llvm::SmallVector<mlir::Type> types;
   Node node;
