@@ -130,6 +130,27 @@ def test_many_effects_that_nothing_orders(tmp_path):
     assert any(problem.kind == "unfinished" for problem in Graph.from_file(path).check())
 
 
+@pytest.fixture(scope="module")
+def call_chain(tmp_path_factory):
+    """30,000 functions, each of which calls the next one."""
+    negation = f'node_def {{ name: "n" op: "Neg" input: "x" {typed("DT_FLOAT")} }}'
+    functions = [function(f"F{i}", call("a", f"F{i + 1}", "x"), "a") for i in range(29_999)]
+    path = tmp_path_factory.mktemp("chain") / "chain.pbtxt"
+    path.write_text(graph_of([*functions, function("F29999", negation, "n")], "F0"))
+    return path
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_a_chain_of_calls(call_chain, command):
+    done = treadle(command, call_chain)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_chain_of_calls_is_too_deep_to_run(call_chain):
+    done = treadle("run", call_chain, "--fetch", "f:0", "--input", "x=1")
+    assert "'F1000' is called inside more than 1000 other calls" in done.stderr
+
+
 def test_many_stages_of_a_conditional(tmp_path):
     """Each pair of Switch and Merge, of one predicate, uses the result of the last one."""
     pairs = "".join(

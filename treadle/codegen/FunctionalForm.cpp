@@ -1,42 +1,23 @@
 #include "treadle/codegen/FunctionalForm.h"
 
 #include "treadle/dialect/Diagnostics.h"
-#include "treadle/dialect/FunctionNames.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace treadle::codegen {
-namespace {
-
-/// Returns the function and all functions that it calls, directly or indirectly.
-llvm::SetVector<tfg::FuncOp> calledFrom(tfg::FuncOp function, const ModuleIndex &index) {
-  llvm::SetVector<tfg::FuncOp> all;
-  all.insert(function);
-  auto add = [&](StringRef name) {
-    if (tfg::FuncOp callee = index.function(name))
-      all.insert(callee);
-  };
-  for (size_t i = 0; i < all.size(); ++i) // grows meanwhile
-    tfg::FuncOp(all[i]).walk([&](Operation *op) {
-      if (tfg::Node::isNode(op))
-        tfg::forEachCallee(tfg::Node(op), add);
-    });
-  return all;
-}
-
-} // namespace
 
 Expected<OwningOpRef<ModuleOp>> functionalForm(tfg::FuncOp function, const ModuleIndex &index) {
   MLIRContext *context = function.getContext();
   OwningOpRef<ModuleOp> module(ModuleOp::create(function.getLoc()));
   bool hasRegions = false, hasFrames = false;
-  for (tfg::FuncOp each : calledFrom(function, index)) {
+  auto lookup = [&](StringRef name) { return index.function(name); };
+  for (tfg::FuncOp each : tfg::reachableFrom(function, lookup)) {
     tfg::FuncOp copy = each.clone();
     module->push_back(copy);
     copy.walk([&](Operation *op) {

@@ -5,6 +5,7 @@
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -159,19 +160,11 @@ static bool hasPythonEffects(StringRef op) {
 }
 
 /// Whether the function, or one that it calls, runs Python code with side effects.
-static bool hasPythonEffects(tfg::FuncOp function, const FindFunction &find,
-                             DenseSet<Operation *> &seen) {
-  if (!function || function.isExternal() || !seen.insert(function).second)
-    return false;
-  bool found = false;
-  for (Operation &op : function.getEntry().without_terminator()) {
-    tfg::Node node(&op);
-    found = found || hasPythonEffects(node.opType());
-    tfg::forEachCallee(node, [&](StringRef callee) {
-      found = found || hasPythonEffects(find(callee), find, seen);
-    });
-  }
-  return found;
+static bool hasPythonEffects(tfg::FuncOp function, const FindFunction &find) {
+  return llvm::any_of(tfg::reachableFrom(function, find), [](tfg::FuncOp reached) {
+    return llvm::any_of(reached.getEntry().without_terminator(),
+                        [](Operation &op) { return hasPythonEffects(tfg::Node(&op).opType()); });
+  });
 }
 
 /// Whether a condition is true for constant operands.
@@ -213,8 +206,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
                                       function.getNumDataArguments(), " arguments, but gets ",
                                       arguments.size()));
-  DenseSet<Operation *> seen;
-  mustNotBail = hasPythonEffects(function, find, seen);
+  mustNotBail = hasPythonEffects(function, find);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   SmallVector<Type> types;
   for (auto [i, argument] : llvm::enumerate(arguments)) {

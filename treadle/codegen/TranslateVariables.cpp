@@ -7,9 +7,9 @@
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
-#include "treadle/dialect/FunctionNames.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Variable.h"
 
@@ -25,21 +25,18 @@ bool Translator::hasSideEffects(tfg::Node node) {
       def && (def->facts().updatesVariables || def->facts().checks ||
               (def->facts().runsPython && def->isStateful())))
     return true;
-  bool found = false;
-  auto look = [&](StringRef name) {
+  auto lookup = [&](StringRef name) {
     tfg::FuncOp function = find(name);
-    if (!function || function.isExternal() || function.getGeneric())
-      return;
-    auto [known, isNew] = sideEffectCache.try_emplace(function, false);
-    bool result = known->second;
-    if (isNew) {
-      for (Operation &op : function.getEntry().without_terminator())
-        result |= hasSideEffects(tfg::Node(&op));
-      sideEffectCache[function] = result;
-    }
-    found |= result;
+    return function && !function.getGeneric() ? function : tfg::FuncOp();
   };
-  tfg::forEachCallee(node, look);
+  auto contains = [&](tfg::FuncOp function) {
+    return llvm::any_of(function.getEntry().without_terminator(),
+                        [&](Operation &op) { return hasSideEffects(tfg::Node(&op)); });
+  };
+  bool found = false;
+  tfg::forEachCallee(node, [&](StringRef name) {
+    found |= tfg::anyReachable(name, lookup, sideEffectCache, contains);
+  });
   return found;
 }
 

@@ -284,7 +284,7 @@ private:
   mlir::scf::WhileOp innermost; // null outside of loops
   /// Nodes outside of all bodies, which represent parts of other nodes.
   std::vector<std::unique_ptr<mlir::Block>> parts;
-  llvm::DenseMap<mlir::Operation *, bool> sideEffectCache; // by function
+  llvm::StringMap<bool> sideEffectCache; // by function
 };
 
 /// Sizes split as in MLIR types: `shape` has -1 for each size in `dynamic`.

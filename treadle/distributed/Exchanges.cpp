@@ -2,7 +2,9 @@
 
 #include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/runtime/PlanBuilder.h"
+#include "treadle/runtime/Run.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -307,7 +309,7 @@ private:
 
 class AgendaBuilder {
 public:
-  AgendaBuilder(ModuleOp module, int size) : module(module), size(size) {}
+  AgendaBuilder(ModuleOp module, int size) : functions(tfg::functionsOf(module)), size(size) {}
 
   void addGraph(const GraphSpec &graph) {
     for (const NodeSpec &node : graph.nodes) {
@@ -334,10 +336,24 @@ public:
   }
 
 private:
+  bool hasCollectives(StringRef name) {
+    auto lookup = [&](StringRef callee) { return functions.lookup(callee); };
+    return tfg::anyReachable(name, lookup, known, [&](tfg::FuncOp function) {
+      return llvm::any_of(function.getEntry(), [&](Operation &op) {
+        bool found = tfg::Node::isNode(&op) && collectiveFacts(tfg::Node(&op).opType());
+        if (tfg::Node::isNode(&op))
+          tfg::forEachCallee(tfg::Node(&op),
+                             [&](StringRef callee) { found |= known.lookup(callee); });
+        return found;
+      });
+    });
+  }
+
+  /// Adds the collectives of each call. Runs reject deeper calls than those that are visited.
   void addFunction(const std::string &name) {
-    auto function = module.lookupSymbol<tfg::FuncOp>(name);
-    if (!function || function.isExternal() || function.getGeneric() ||
-        llvm::is_contained(path, name))
+    tfg::FuncOp function = functions.lookup(name);
+    if (!hasCollectives(name) || function.getGeneric() || llvm::is_contained(path, name) ||
+        path.size() > size_t{RunState::maxCallDepth})
       return;
     path.push_back(name);
     for (Operation &op : function.getEntry()) {
@@ -393,11 +409,12 @@ private:
     return AgendaPosition{key, static_cast<int>(agenda.lines.size()) - 1};
   }
 
-  ModuleOp module;
+  const tfg::FunctionMap functions;
   const int size;
   std::map<AgendaKey, GroupAgenda> agendas;
   std::map<const NodeSpec *, AgendaPosition> listed; // collectives of the graph itself
   std::vector<std::string> path;                     // functions being visited
+  llvm::StringMap<bool> known;                       // whether a function has collectives
 };
 
 } // namespace

@@ -13,8 +13,8 @@
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -71,6 +71,8 @@ public:
   void run() {
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
       addBody(graph.getNodes().front(), "");
+    for (size_t i = 0; i < reached.size(); ++i) // grows meanwhile
+      addBody(tfg::FuncOp(reached[i]).getEntry(), tfg::FuncOp(reached[i]).getName());
     for (auto &[why, nodes] : remaining)
       out.interpreted.push_back({why, std::move(nodes)});
   }
@@ -91,7 +93,8 @@ private:
     tfg::forEachCallee(node, look);
   }
 
-  /// Adds the nodes of a body in order, and those of functions that are called outside of clusters.
+  /// Adds the nodes of a body in order, and the functions that they call outside of clusters to
+  /// `reached`.
   void addBody(Block &block, StringRef where) {
     const bool isTooLarge = block.getOperations().size() > tfg::maxGraphNodes;
     for (Operation &op : block) {
@@ -104,10 +107,7 @@ private:
       }
       if (needsExplanation(node))
         addRemaining(node, isTooLarge);
-      forEachCalled(node, [&](tfg::FuncOp function) {
-        if (seen.insert(function.getName()).second)
-          addBody(function.getEntry(), function.getName());
-      });
+      forEachCalled(node, [&](tfg::FuncOp function) { reached.insert(function); });
     }
   }
 
@@ -249,7 +249,7 @@ private:
   tfg::Compilable compilable;
   Explanation &out;
   tfg::FunctionMap functions;
-  llvm::StringSet<> seen;
+  llvm::SetVector<tfg::FuncOp> reached;
   llvm::MapVector<std::string, std::vector<Explanation::Op>, std::map<std::string, unsigned>>
       remaining; // by reason
 };

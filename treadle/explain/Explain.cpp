@@ -7,6 +7,7 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/Frames.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -48,14 +49,15 @@ public:
 
   /// `needed` are the graph's nodes to explain, with the functions that they call; null for all.
   void run(const std::set<Operation *> *needed, Explanation &out) {
-    llvm::StringSet<> reached;
+    llvm::SetVector<tfg::FuncOp> reached;
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
       addBody(graph.getNodes().front(), "", needed, out);
     if (needed)
       for (Operation *op : *needed)
-        reach(tfg::Node(op), reached);
+        tfg::addReachable(
+            tfg::Node(op), [&](StringRef name) { return functions.lookup(name); }, reached);
     for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      if (!function.isExternal() && (!needed || reached.contains(function.getName())))
+      if (!function.isExternal() && (!needed || reached.contains(function)))
         addBody(function.getEntry(), function.getName().str(), nullptr, out);
   }
 
@@ -93,17 +95,6 @@ private:
         });
       }
     }
-  }
-
-  void reach(tfg::Node node, llvm::StringSet<> &reached) {
-    auto visit = [&](StringRef name) {
-      tfg::FuncOp function = functions.lookup(name);
-      if (function && !function.isExternal() && reached.insert(name).second)
-        for (Operation &op : function.getEntry())
-          if (tfg::Node::isNode(&op))
-            reach(tfg::Node(&op), reached);
-    };
-    tfg::forEachCallee(node, visit);
   }
 
   void addBody(Block &block, const std::string &function, const std::set<Operation *> *needed,

@@ -1,8 +1,8 @@
 #include "treadle/lowering/Functions.h"
 
-#include "treadle/dialect/FunctionNames.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/ScalarFunctions.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -10,35 +10,27 @@
 namespace treadle {
 
 /// Whether the function, or one that it calls, contains an op that passes the test.
-template <typename Test>
-bool ModuleFunctions::containsOp(tfg::FuncOp function, Known &known, Test test) {
-  if (!function || function->getRegion(0).empty())
-    return false;
-  std::string name = function.getName().str();
-  auto [it, isNew] = known.try_emplace(name, false);
-  if (!isNew)
-    return it->second;
-  bool found = false;
-  for (mlir::Operation &op : function->getRegion(0).front()) {
-    tfg::Node node(&op);
-    found |= test(node);
-    tfg::forEachCallee(node, [&](llvm::StringRef callee) {
-      found |= containsOp(index.function(callee), known, test);
+bool ModuleFunctions::containsOp(llvm::StringRef function, Known &known,
+                                 llvm::function_ref<bool(tfg::Node)> test) {
+  auto lookup = [&](llvm::StringRef name) { return index.function(name); };
+  return tfg::anyReachable(function, lookup, known, [&](tfg::FuncOp reached) {
+    return llvm::any_of(reached->getRegion(0).front(), [&](mlir::Operation &op) {
+      bool found = test(tfg::Node(&op));
+      tfg::forEachCallee(tfg::Node(&op),
+                         [&](llvm::StringRef callee) { found |= known.lookup(callee); });
+      return found;
     });
-  }
-  known[name] = found;
-  return found;
+  });
 }
 
 bool ModuleFunctions::mayBlock(const std::string &function) {
   std::lock_guard lock(mutex);
-  return containsOp(index.function(function), blocking,
-                    [](tfg::Node node) { return isBlockingOp(node.opType()); });
+  return containsOp(function, blocking, [](tfg::Node node) { return isBlockingOp(node.opType()); });
 }
 
 bool ModuleFunctions::waits(const std::string &function) {
   std::lock_guard lock(mutex);
-  return containsOp(index.function(function), waiting, [this](tfg::Node node) {
+  return containsOp(function, waiting, [this](tfg::Node node) {
     auto token = node.attr<mlir::StringAttr>("token");
     const OpTraits *found =
         traits ? traits->find(node.opType(), token ? token.getValue() : "") : nullptr;

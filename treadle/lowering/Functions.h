@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 
 namespace treadle {
 
@@ -38,8 +37,8 @@ public:
   Expected<SortOrder> sortOrder(const std::string &comparator) override;
 
 private:
-  using Known = std::unordered_map<std::string, bool>; // false while a function is being visited
-  template <typename Test> bool containsOp(tfg::FuncOp function, Known &known, Test test);
+  using Known = llvm::StringMap<bool>; // by function
+  bool containsOp(llvm::StringRef function, Known &known, llvm::function_ref<bool(tfg::Node)> test);
   /// Returns a function of the module or of the gradients; null if there is none.
   tfg::FuncOp find(llvm::StringRef function);
   /// Returns `find` as a callable.

@@ -1,4 +1,5 @@
 #include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/CallGraph.h"
 
 #include "treadle/rewriting/SoftEdges.h"
 
@@ -243,18 +244,22 @@ bool Effects::isPure(Node node) {
 bool Effects::isEffectFree(Node node) { return isV1ControlFlow(node) || isPure(node); }
 
 bool Effects::isPureFunction(StringRef name) {
-  auto function = functions.find(name);
-  if (function == functions.end() || function->second.isExternal())
-    return false;
+  auto findNew = [&](StringRef callee) {
+    return known.contains(callee) ? FuncOp() : functions.lookup(callee);
+  };
   // A recursive function may not terminate, so it isn't pure.
-  auto [entry, isNew] = known.try_emplace(name, false);
-  if (!isNew)
-    return entry->second;
-  bool isPureAll = !function->second.getGeneric();
-  function->second.getEntry().walk([&](Operation *op) {
+  for (const CallGroup &group : calleesFirst(name, findNew))
+    for (FuncOp function : group.functions)
+      known[function.getName()] = !group.isRecursive && isPureBody(function);
+  return known.lookup(name);
+}
+
+bool Effects::isPureBody(FuncOp function) {
+  bool isPureAll = !function.getGeneric();
+  function.getEntry().walk([&](Operation *op) {
     isPureAll = isPureAll && (!Node::isNode(op) || op->getNumRegions() != 0 || isPure(Node(op)));
   });
-  return known[name] = isPureAll;
+  return isPureAll;
 }
 
 bool Effects::hasPureRegions(Node node) {

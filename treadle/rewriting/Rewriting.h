@@ -105,8 +105,10 @@ public:
   void add(FuncOp function) { functions[function.getName()] = function; }
 
 private:
+  bool isPureBody(FuncOp function);
+
   FunctionMap functions;
-  llvm::StringMap<bool> known; // false during its analysis
+  llvm::StringMap<bool> known; // whether a function is pure
 };
 
 /// Returns whether the op is Switch, Merge, Enter, Exit, NextIteration, LoopCond or one of their

@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/NodeAttributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include <memory>
@@ -31,22 +32,13 @@ bool BlockingNodes::waits(Node node) {
 }
 
 bool BlockingNodes::waitsInside(Node node) {
-  bool found = false;
-  auto look = [&](StringRef name) {
-    FuncOp callee = function(name);
-    if (!callee || callee.isExternal())
-      return;
-    auto [entry, isNew] = known.try_emplace(name, false);
-    if (isNew) {
-      bool waiting = llvm::any_of(
-          callee.getEntry(), [&](Operation &op) { return Node::isNode(&op) && waits(Node(&op)); });
-      known[name] = waiting;
-      found |= waiting;
-      return;
-    }
-    found |= entry->second;
+  auto contains = [&](FuncOp callee) {
+    return llvm::any_of(callee.getEntry(),
+                        [&](Operation &op) { return Node::isNode(&op) && waits(Node(&op)); });
   };
-  forEachCallee(node, look);
+  bool found = false;
+  forEachCallee(node,
+                [&](StringRef name) { found |= anyReachable(name, function, known, contains); });
   return found;
 }
 

@@ -28,7 +28,7 @@ private:
 
   FunctionLookup function; // returns null if there is no such function
   const Kind kind;
-  llvm::StringMap<bool> known; // by function; false during its analysis
+  llvm::StringMap<bool> known; // by function
 };
 
 /// The estimated time of a few iterations, in units of one blocking wait, if all other nodes are

@@ -187,8 +187,6 @@ bool isProfitable(ArrayRef<Node> nodes) {
 std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &names) {
   if (llvm::none_of(body, [&](Operation &op) { return Node::isNode(&op) && hasLoop(Node(&op)); }))
     return {};
-  BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
-      exchanging(functionOf, BlockingNodes::ForOthers);
   // Outside of loops, nodes with side effects and Python code gain nothing from compilation; checks
   // must stay before the nodes that they guard.
   auto isCandidate = [&](Node node) {
@@ -215,8 +213,6 @@ std::vector<Cluster> ClusterFinder::loops(Block &body, const RequestedNames &nam
 std::vector<Cluster> ClusterFinder::straight(Block &body, const RequestedNames &names) {
   if (body.getOperations().size() > maxGraphNodes)
     return {};
-  BlockingNodes waiting(functionOf, BlockingNodes::ForAnything),
-      exchanging(functionOf, BlockingNodes::ForOthers);
   // The error of a check comes before the errors that it explains: its condition isn't computed by
   // a cluster that may fail.
   const bool hasChecks = llvm::any_of(body, isCheck);

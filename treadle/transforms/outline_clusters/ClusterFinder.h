@@ -31,7 +31,9 @@ public:
   /// `raises` and `callsPython` are as in Compilable.
   explicit ClusterFinder(const FunctionLookup &functionOf, bool raises = false,
                          bool callsPython = true)
-      : functionOf(functionOf), compilable(functionOf, raises, callsPython) {}
+      : compilable(functionOf, raises, callsPython),
+        waiting(functionOf, BlockingNodes::ForAnything),
+        exchanging(functionOf, BlockingNodes::ForOthers) {}
 
   /// Returns whether a node is a loop or calls a function with one.
   bool hasLoop(Node node) { return compilable.hasLoop(node); }
@@ -42,8 +44,8 @@ public:
   std::vector<Cluster> straight(mlir::Block &body, const RequestedNames &names);
 
 private:
-  const FunctionLookup functionOf;
   Compilable compilable;
+  BlockingNodes waiting, exchanging;
 };
 
 /// Returns whether a node is a constant, which clusters copy.

@@ -5,6 +5,7 @@
 #include "treadle/lowering/Attributes.h"
 #include "treadle/lowering/Constants.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Plan.h"
@@ -19,15 +20,12 @@ FuncOp Compilable::bodyOf(StringRef name) const {
 }
 
 bool Compilable::hasLoop(StringRef name) {
-  FuncOp function = bodyOf(name);
-  if (!function)
-    return false;
-  if (auto [it, isNew] = loops.try_emplace(name, false); !isNew)
-    return it->second;
-  bool found = llvm::any_of(function.getEntry().without_terminator(), [&](Operation &op) {
-    return (raises && opKind(Node(&op).opType()) == OpKind::NextIteration) || hasLoop(Node(&op));
+  auto lookup = [&](StringRef callee) { return bodyOf(callee); };
+  return anyReachable(name, lookup, loops, [&](FuncOp function) {
+    return llvm::any_of(function.getEntry().without_terminator(), [&](Operation &op) {
+      return (raises && opKind(Node(&op).opType()) == OpKind::NextIteration) || hasLoop(Node(&op));
+    });
   });
-  return loops[name] = found;
 }
 
 bool Compilable::hasLoop(Node node) {
@@ -37,38 +35,52 @@ bool Compilable::hasLoop(Node node) {
 }
 
 /// Includes all nodes of a body, because nodes with side effects run even if no result needs them.
-Compilable::Properties Compilable::of(Block &body, function_ref<std::string(Node)> place) {
+Compilable::Properties Compilable::of(Block &body, PlaceText place) {
   Properties all;
   for (Operation &op : body.without_terminator())
-    if (Node node(&op); !raises || !isV1ControlFlow(node))
-      all.include(of(node), [&] { return place(node); });
+    if (Node node(&op); !raises || !isV1ControlFlow(node)) {
+      Properties inner = of(node);
+      all.include(inner, [&] { return place(node, inner); });
+    }
   return all;
 }
 
 void Compilable::Properties::include(const Properties &inner, function_ref<std::string()> place) {
-  if (obstacle.empty() && !inner.obstacle.empty())
+  if (obstacle.empty() && !inner.obstacle.empty()) {
     obstacle = place() + inner.obstacle;
+    namesFunction = inner.namesFunction;
+  }
   reads |= inner.reads;
   hasEffects |= inner.hasEffects;
   runsPython |= inner.runsPython;
 }
 
+/// The text names the node with the obstacle and its function, but no callers.
+Compilable::Properties Compilable::ofBody(FuncOp function) {
+  Properties result = of(function.getEntry(), [&](Node node, const Properties &inner) {
+    return inner.namesFunction ? ""
+                               : str("node '", node.name().str(), "' (", node.opType().str(),
+                                     ") in function '", function.getName().str(), "': ");
+  });
+  result.namesFunction = !result.obstacle.empty();
+  return result;
+}
+
+static Compilable::Properties recursive(FuncOp function) {
+  return {.obstacle = str("function '", function.getName().str(), "' calls itself")};
+}
+
 const Compilable::Properties &Compilable::of(StringRef name) {
+  auto findNew = [&](StringRef callee) {
+    return known.contains(callee) ? FuncOp() : bodyOf(callee);
+  };
+  for (const CallGroup &group : calleesFirst(name, findNew))
+    for (FuncOp function : group.functions)
+      known[function.getName()] = group.isRecursive ? recursive(function) : ofBody(function);
   auto [it, isNew] = known.try_emplace(name);
-  if (!isNew)
-    return it->second;
-  FuncOp function = bodyOf(name);
-  Properties result;
-  if (!function) {
-    result.obstacle = str("function '", name.str(), "' is missing or generic");
-  } else {
-    known[name].obstacle = str("function '", name.str(), "' calls itself"); // during its analysis
-    result = of(function.getEntry(), [&](Node node) {
-      return str("node '", node.name().str(), "' (", node.opType().str(), ") in function '",
-                 name.str(), "': ");
-    });
-  }
-  return known[name] = std::move(result);
+  if (isNew)
+    it->second.obstacle = str("function '", name.str(), "' is missing or generic");
+  return it->second;
 }
 
 /// Returns the reason why the attributes of a node are invalid. Compiled code relies on them; if
@@ -95,7 +107,7 @@ Compilable::Properties Compilable::of(Node node) {
   } else if (node->getNumRegions()) {
     for (Region &region : node->getRegions())
       result.include(of(region.front(),
-                        [](Node inner) {
+                        [](Node inner, const Properties &) {
                           return str("node '", inner.name().str(), "' (", inner.opType().str(),
                                      "): ");
                         }),

@@ -17,10 +17,11 @@ public:
       : functionOf(std::move(functionOf)), raises(raises), callsPython(callsPython) {}
 
   struct Properties {
-    std::string obstacle;    // why the node can't be compiled; empty if it can
-    bool reads = false;      // reads variables
-    bool hasEffects = false; // must run even if its results are unused, because it writes
-                             // variables, checks values, or runs Python code with side effects
+    std::string obstacle;       // why the node can't be compiled; empty if it can
+    bool namesFunction = false; // the obstacle's text does
+    bool reads = false;         // reads variables
+    bool hasEffects = false;    // must run even if its results are unused, because it writes
+                                // variables, checks values, or runs Python code with side effects
     bool runsPython = false;
     void include(const Properties &inner, llvm::function_ref<std::string()> place);
   };
@@ -30,7 +31,9 @@ public:
   bool hasLoop(Node node);
 
 private:
-  Properties of(mlir::Block &body, llvm::function_ref<std::string(Node)> place);
+  using PlaceText = llvm::function_ref<std::string(Node, const Properties &)>;
+  Properties of(mlir::Block &body, PlaceText place);
+  Properties ofBody(FuncOp function);
   const Properties &of(llvm::StringRef function);
   bool hasLoop(llvm::StringRef function);
   /// Returns the function of this name if it has a body and isn't generic.
@@ -39,7 +42,7 @@ private:
   const FunctionLookup functionOf;
   const bool raises, callsPython;
   llvm::StringMap<Properties> known;
-  llvm::StringMap<bool> loops; // by function; false during its analysis
+  llvm::StringMap<bool> loops; // by function
 };
 
 } // namespace treadle::tfg

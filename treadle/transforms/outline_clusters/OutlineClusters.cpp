@@ -1,4 +1,5 @@
 #include "treadle/dialect/NodeAttributes.h"
+#include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/Plan.h"
@@ -26,26 +27,17 @@ public:
   explicit CompiledFunctions(ModuleOp module) : functions(tfg::functionsOf(module)) {}
 
   void addCalledBy(Node node) {
-    tfg::forEachCallee(node, [&](StringRef name) { add(name); });
+    tfg::addReachable(node, [&](StringRef name) { return functions.lookup(name); }, compiled);
   }
-  bool contains(Operation *function) const { return compiled.contains(function); }
+  bool contains(tfg::FuncOp function) const { return compiled.contains(function); }
   /// Returns whether the function existed before outlining.
   bool isOfGraph(tfg::FuncOp function) const {
     return functions.lookup(function.getName()) == function;
   }
 
 private:
-  void add(StringRef name) {
-    tfg::FuncOp function = functions.lookup(name);
-    if (!function || function.isExternal() || !compiled.insert(function).second)
-      return;
-    for (Operation &op : function.getEntry())
-      if (Node::isNode(&op))
-        addCalledBy(Node(&op));
-  }
-
   const tfg::FunctionMap functions;
-  DenseSet<Operation *> compiled;
+  llvm::SetVector<tfg::FuncOp> compiled;
 };
 
 class OutlineClustersPass : public impl::OutlineClustersBase<OutlineClustersPass> {
@@ -107,7 +99,8 @@ private:
     tfg::ClusterFinder finder(tfg::lookupIn(module));
     std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
-      if (!compiled.contains(block.getParentOp()))
+      auto function = dyn_cast<tfg::FuncOp>(block.getParentOp());
+      if (!function || !compiled.contains(function))
         found.push_back({&block, finder.straight(block, namesOf(block))});
     });
     return found;
