@@ -151,6 +151,41 @@ def test_a_chain_of_calls_is_too_deep_to_run(call_chain):
     assert "'F1000' is called inside more than 1000 other calls" in done.stderr
 
 
+def nested_loops(depth):
+    """Each loop but the last runs the next one in its body, once."""
+    one = """node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }"""
+    condition = f"""function {{ signature {{ name: "C" input_arg {{ name: "x" type: DT_FLOAT }}
+      output_arg {{ name: "y" type: DT_BOOL }} }} {one}
+      node_def {{ name: "l" op: "Less" input: "x" input: "one:output:0" {typed("DT_FLOAT")} }}
+      ret {{ key: "y" value: "l:z:0" }} }}"""
+    loop = """name: "f" op: "StatelessWhile" input: "x"
+      attr {{ key: "T" value {{ list {{ type: DT_FLOAT }} }} }}
+      attr {{ key: "cond" value {{ func {{ name: "C" }} }} }}
+      attr {{ key: "body" value {{ func {{ name: "F{}" }} }} }}""".format
+    bodies = [
+        function(f"F{i}", f"node_def {{ {loop(i + 1)} }}", "f").replace("f:y:0", "f:output:0")
+        for i in range(1, depth)
+    ]
+    add = (
+        f'node_def {{ name: "a" op: "AddV2" input: "x" input: "one:output:0" {typed("DT_FLOAT")} }}'
+    )
+    last = function(f"F{depth}", one + add, "a").replace("a:y:0", "a:z:0")
+    return graph_of([condition, *bodies, last], "").replace('name: "f" op: "" input: "x"', loop(1))
+
+
+@pytest.mark.parametrize("tier", ["interpret", "auto", "jit"])
+def test_loops_nest_as_deeply_in_each_tier(tmp_path, tier):
+    path = tmp_path / "loops.pbtxt"
+    for depth in (600, 1000):
+        path.write_text(nested_loops(depth))
+        done = treadle("run", path, "--fetch", "f:0", "--input", "x=0", "--tier", tier)
+        assert done.stdout.strip() == "f:0: float32[] = 1.0", done.stderr
+    path.write_text(nested_loops(1001))
+    done = treadle("run", path, "--fetch", "f:0", "--input", "x=0", "--tier", tier)
+    assert "'F1001' is called inside more than 1000 other calls" in done.stderr
+
+
 def test_many_stages_of_a_conditional(tmp_path):
     """Each pair of Switch and Merge, of one predicate, uses the result of the last one."""
     pairs = "".join(

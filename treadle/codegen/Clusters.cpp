@@ -363,6 +363,13 @@ void ClusterSite::finishVariant(Variant &variant) {
   variant.stage.store(Variant::Stage::Final, std::memory_order_release);
 }
 
+/// Whether calls in compiled code, which doesn't count them, may be nested more deeply than
+/// allowed.
+static bool mayExceedCallDepth(RunState &run) {
+  return std::atomic_ref(run.callDepth).load(std::memory_order_relaxed) >
+         RunState::maxCallDepth - tfg::maxClusterDepth;
+}
+
 /// Returns null if the interpreter must run the call.
 const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
   if (!variant)
@@ -399,7 +406,7 @@ void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments) {
   Expected<const Plan *> known = plan();
   if (!known)
     return ctx.fail(std::move(known.error()).atNode(node, op));
-  callFunction(**known, arguments, {&ctx.output(0), numResults}, ctx);
+  runFunction(**known, arguments, {&ctx.output(0), numResults}, ctx);
 }
 
 void ClusterSite::note(Trace &trace, bool isCompiled) {
@@ -436,7 +443,7 @@ ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   variant = variables.isComplete() ? find(ctx, variables) : nullptr;
   if (!variant && variables.isComplete() && mayCompile())
     variant = add(ctx, variables);
-  const CompiledCluster *code = codeFor(variant);
+  const CompiledCluster *code = mayExceedCallDepth(ctx.run()) ? nullptr : codeFor(variant);
   if (!code)
     return Outcome::NoCode;
   Expected<bool> isDone = runCode(*code, ctx, variables);

@@ -7,6 +7,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/CallGraph.h"
 #include "treadle/rewriting/Rewriting.h"
+#include "treadle/transforms/outline_clusters/Compilable.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -22,9 +23,6 @@
 using namespace mlir;
 
 namespace treadle::codegen {
-
-/// Maximum call depth; more deeply nested clusters are interpreted.
-static constexpr int maxDepth = 32;
 
 Location Translator::originOf(tfg::Node node) {
   if (!options.metered)
@@ -99,9 +97,9 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Trace
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
                                       function.getNumDataArguments(), " arguments, but gets ",
                                       arguments.size()));
-  if (depth == maxDepth)
+  if (depth == tfg::maxClusterDepth)
     return Unexpected(unimplemented("function '", function.getName().str(),
-                                    "' is called at a call depth of ", maxDepth, " calls"));
+                                    "' is called at a call depth of ", depth, " calls"));
   ++depth;
   llvm::scope_exit leave([&] { --depth; });
   Block &body = function.getEntry();

@@ -183,14 +183,9 @@ private:
   const int own;
 };
 
-/// Calls a plan over a frame that holds its arguments. Returns false after a failure.
-bool callInFrame(const SequentialPlan &plan, SlotFrame &frame, std::span<Tensor> results,
-                 OpContext &ctx) {
-  DepthGuard depth(ctx.run());
-  if (depth.isTooDeep()) {
-    ctx.fail(recursionTooDeep(plan));
-    return false;
-  }
+/// Runs a plan over a frame that holds its arguments. Returns false after a failure.
+bool runInFrame(const SequentialPlan &plan, SlotFrame &frame, std::span<Tensor> results,
+                OpContext &ctx) {
   if (!plan.runNodes(frame.slots, ctx.run(), Execution::of(ctx).error))
     return false;
   for (size_t r = 0; r < results.size(); ++r) {
@@ -203,19 +198,23 @@ bool callInFrame(const SequentialPlan &plan, SlotFrame &frame, std::span<Tensor>
   return succeed(ctx, readReferences(plan, results));
 }
 
+bool callInFrame(const SequentialPlan &plan, SlotFrame &frame, std::span<Tensor> results,
+                 OpContext &ctx) {
+  DepthGuard depth(ctx.run());
+  if (!depth.isTooDeep())
+    return runInFrame(plan, frame, results, ctx);
+  ctx.fail(recursionTooDeep(plan));
+  return false;
+}
+
 } // namespace
 
-bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
-                  OpContext &ctx) {
+bool runFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                 OpContext &ctx) {
   if (const auto *sequential = SequentialPlan::from(plan)) {
     SlotFrame frame(sequential->numSlots);
     std::ranges::move(args, frame.slots);
-    return callInFrame(*sequential, frame, results, ctx);
-  }
-  DepthGuard depth(ctx.run());
-  if (depth.isTooDeep()) {
-    ctx.fail(recursionTooDeep(plan));
-    return false;
+    return runInFrame(*sequential, frame, results, ctx);
   }
   std::vector<Tensor> values(std::make_move_iterator(args.begin()),
                              std::make_move_iterator(args.end()));
@@ -224,6 +223,15 @@ bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> re
     return false;
   std::ranges::move(*outputs, results.begin());
   return succeed(ctx, readReferences(plan, results));
+}
+
+bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                  OpContext &ctx) {
+  DepthGuard depth(ctx.run());
+  if (!depth.isTooDeep())
+    return runFunction(plan, args, results, ctx);
+  ctx.fail(recursionTooDeep(plan));
+  return false;
 }
 
 namespace {
@@ -355,12 +363,12 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
     TracedScope scope(ctx.run().trace, i);
     std::span<Tensor> copies(scratch.slots, vars.size());
     std::copy(vars.begin(), vars.end(), copies.begin());
-    if (!callFunction(cond, copies, {&more, 1}, ctx))
+    if (!runFunction(cond, copies, {&more, 1}, ctx))
       return false;
     std::optional<bool> yes = ctx.check(ctx.state<WhileState>().shouldContinue(cond, more));
     if (!yes || !*yes)
       return yes.has_value();
-    if (!callFunction(body, vars, copies, ctx))
+    if (!runFunction(body, vars, copies, ctx))
       return false;
     std::move(copies.begin(), copies.end(), vars.begin());
   }

@@ -109,6 +109,10 @@ Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
                   OpContext &ctx);
 
+/// Like callFunction, as part of the function that contains the node: doesn't count as a call.
+bool runFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                 OpContext &ctx);
+
 /// Ends of error messages about results without a value: of a dead result; of a dead result of a
 /// run in which a v1 loop was entered and produced no value; and of a result that was requested by
 /// iteration.

@@ -53,6 +53,14 @@ void Compilable::Properties::include(const Properties &inner, function_ref<std::
   reads |= inner.reads;
   hasEffects |= inner.hasEffects;
   runsPython |= inner.runsPython;
+  callDepth = std::max(callDepth, inner.callDepth);
+}
+
+void Compilable::Properties::includeCallee(const Properties &callee) {
+  include(callee, [] { return ""; });
+  callDepth = std::max(callDepth, callee.callDepth + 1);
+  if (obstacle.empty() && callDepth >= maxClusterDepth)
+    obstacle = str("its calls are nested more than ", maxClusterDepth - 1, " deep");
 }
 
 /// The text names the node with the obstacle and its function, but no callers.
@@ -100,18 +108,15 @@ static std::string faultOf(Node node) {
 Compilable::Properties Compilable::of(Node node) {
   Properties result;
   StringRef op = node.opType();
-  auto include = [&](StringRef function) { result.include(of(function), [] { return ""; }); };
+  auto include = [&](StringRef function) { result.includeCallee(of(function)); };
   const bool isCall = static_cast<bool>(functionOf(op));
   if (isV1ControlFlow(node) || (node->getNumRegions() && !raises)) {
     result.obstacle = "its kind of control flow can't be compiled";
   } else if (node->getNumRegions()) {
     for (Region &region : node->getRegions())
-      result.include(of(region.front(),
-                        [](Node inner, const Properties &) {
-                          return str("node '", inner.name().str(), "' (", inner.opType().str(),
-                                     "): ");
-                        }),
-                     [] { return ""; });
+      result.includeCallee(of(region.front(), [](Node inner, const Properties &) {
+        return str("node '", inner.name().str(), "' (", inner.opType().str(), "): ");
+      }));
     return result;
   } else if (isCall) {
     include(op);

@@ -7,6 +7,9 @@
 
 namespace treadle::tfg {
 
+/// Maximum call depth in compiled code, counting the cluster's function.
+inline constexpr int maxClusterDepth = 32;
+
 /// Determines whether nodes can be compiled. Functions must not change during its lifetime.
 class Compilable {
 public:
@@ -23,7 +26,9 @@ public:
     bool hasEffects = false;    // must run even if its results are unused, because it writes
                                 // variables, checks values, or runs Python code with side effects
     bool runsPython = false;
+    int callDepth = 0; // of nested calls
     void include(const Properties &inner, llvm::function_ref<std::string()> place);
+    void includeCallee(const Properties &callee);
   };
   /// Returns the properties of a node and, if it calls functions, of all their nodes.
   Properties of(Node node);
