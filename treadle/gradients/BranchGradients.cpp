@@ -123,7 +123,7 @@ FuncOp BranchGradients::backwardFunction(unsigned branch) {
   FuncOp function =
       outline.finish(results, SmallVector<std::string>(results.size(), "dx"), ValueRange());
   body.removeBackward();
-  finishFunction(b.library, function);
+  b.library.complete(function);
   return function;
 }
 
@@ -139,7 +139,7 @@ void BranchGradients::returnSlots(unsigned branch) {
   for (auto [slot, value] : llvm::enumerate(values))
     appendResult(body.function, "kept_" + std::to_string(slot),
                  value ? value : placeholderValue(inner, slots.elements[slot]));
-  finishFunction(b.library, body.function);
+  b.library.complete(body.function);
 }
 
 SmallVector<NamedAttribute> BranchGradients::functionAttrs(ArrayRef<FuncOp> functions) {
@@ -179,7 +179,8 @@ Values BranchGradients::emitBackward() {
     inputs.push_back(arguments[i]);
   llvm::append_range(inputs, node.results().take_back(slots.elements.size()));
   OpKind kind = isBranch ? opKind(node.opType()) : OpKind::Call;
-  StringRef op = functionalOp(kind, !arePure(b.library, backward));
+  StringRef op = functionalOp(
+      kind, !llvm::all_of(backward, [&](FuncOp function) { return b.library.isPure(function); }));
   SmallVector<NamedAttribute> attrs = functionAttrs(backward);
   attrs.push_back(e.attr("Tin", dtypeArrayAttr(e, ArrayRef(inputs).drop_front(isBranch))));
   attrs.push_back(e.attr("Tout", dtypeArrayAttr(e, dxElements)));

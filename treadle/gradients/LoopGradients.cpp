@@ -143,7 +143,7 @@ void LoopGradients::makeBackwardBody() {
   llvm::append_range(results, same);
   backwardBody = outline.finish(results, names, ValueRange());
   body.removeBackward();
-  finishFunction(b.library, backwardBody);
+  b.library.complete(backwardBody);
 }
 
 void LoopGradients::makeBackwardCondition() {
@@ -161,7 +161,7 @@ void LoopGradients::makeBackwardCondition() {
                   .results(Type(RankedTensorType::get({}, e.builder.getI1Type())))
                   .build();
   backwardCondition = outline.finish(less->getResult(0), {"less"}, ValueRange());
-  finishFunction(b.library, backwardCondition);
+  b.library.complete(backwardCondition);
 }
 
 /// Adds the counter and the lists to the functions of the forward loop and to the loop.
@@ -183,8 +183,8 @@ void LoopGradients::makeForward() {
                            inner.attr("element_dtype", element));
     appendResult(body.function, "kept_" + std::to_string(i), push->getResult(0));
   }
-  finishFunction(b.library, test);
-  finishFunction(b.library, body.function);
+  b.library.complete(test);
+  b.library.complete(body.function);
 
   SmallVector<Value> values = {e.integer(0)};
   for (Type element : pushedElements)
@@ -219,7 +219,7 @@ Values LoopGradients::emitBackward() {
   attrs.push_back(e.attr("T", dtypeArrayAttr(e, elements)));
   attrs.push_back(e.attr("cond", functionName(backwardCondition)));
   attrs.push_back(e.attr("body", functionName(backwardBody)));
-  bool isPure = arePure(b.library, backwardBody);
+  bool isPure = b.library.isPure(backwardBody);
   Node backward = e.emit(functionalOp(OpKind::While, !isPure), inputs, elements, attrs);
   Values gradients(numVariables);
   for (auto [k, i] : llvm::enumerate(active.set_bits()))

@@ -99,17 +99,6 @@ Value placeholderValue(Emitter &e, Type element) {
       ->getResult(0);
 }
 
-bool arePure(SymbolicGradients &library, ArrayRef<FuncOp> functions) {
-  Effects effects(library.module());
-  return llvm::all_of(functions,
-                      [&](FuncOp function) { return effects.isPureFunction(function.getName()); });
-}
-
-void finishFunction(SymbolicGradients &library, FuncOp function) {
-  function.setIsStateful(!arePure(library, function));
-  library.complete(function);
-}
-
 Unexpected withFunctionContext(FuncOp function, Error error) {
   return Unexpected(
       Error{error.code, str("in the gradient of function '", std::string_view(function.getName()),

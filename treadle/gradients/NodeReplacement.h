@@ -1,5 +1,4 @@
-// Shared by the gradients of calls, conditionals and loops: attributes of replaced and new nodes,
-// and completed functions.
+// Shared by the gradients of calls, conditionals and loops: attributes of replaced and new nodes.
 #pragma once
 
 #include "treadle/gradients/Backpropagation.h"
@@ -19,10 +18,6 @@ Node withResults(Node node, llvm::StringRef op, mlir::TypeRange moreElements,
 
 /// Returns an arbitrary value of the dtype; null for handles.
 mlir::Value placeholderValue(Emitter &e, mlir::Type element);
-
-/// Completes the function: sets whether it has effects, and adds it to the library.
-void finishFunction(SymbolicGradients &library, FuncOp function);
-bool arePure(SymbolicGradients &library, llvm::ArrayRef<FuncOp> functions);
 
 /// Prefixes the error: `in the gradient of function 'f': ...`
 Unexpected withFunctionContext(FuncOp function, Error error);

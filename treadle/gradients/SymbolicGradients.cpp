@@ -92,6 +92,12 @@ FuncOp SymbolicGradients::copyOf(FuncOp function, StringRef base) {
   return copy;
 }
 
+void SymbolicGradients::complete(FuncOp function) {
+  effects.add(function);
+  function.setIsStateful(!isPure(function));
+  add(function);
+}
+
 Expected<FuncOp> SymbolicGradients::declaredFor(FuncOp function) {
   StringRef gradient = function.getGradientAttr().getValue();
   if (FuncOp found = lookup(gradient))

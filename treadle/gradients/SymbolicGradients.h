@@ -1,7 +1,7 @@
 // Builds functions that compute the gradients of others, and keeps track of them.
 #pragma once
 
-#include "treadle/dialect/Tfg.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,7 +26,7 @@ public:
   /// appended to `target` and passed to `add`; from then on `find` returns them.
   SymbolicGradients(mlir::ModuleOp target, std::function<FuncOp(llvm::StringRef)> find,
                     std::function<void(FuncOp)> add)
-      : target(target), find(std::move(find)), add(std::move(add)) {}
+      : target(target), find(std::move(find)), add(std::move(add)), effects(target) {}
 
   /// NotFound if there is no such function, Unimplemented if an op on the path has no gradient.
   Expected<FuncOp> of(llvm::StringRef function);
@@ -41,8 +41,10 @@ public:
   /// Appends a copy to the module under a new name derived from `base`; `find` doesn't return it
   /// yet.
   FuncOp copyOf(FuncOp function, llvm::StringRef base);
-  /// Adds the completed function.
-  void complete(FuncOp function) { add(function); }
+  /// Sets whether the completed function has effects, and adds it.
+  void complete(FuncOp function);
+  /// Returns whether all nodes of a completed function of the target are pure.
+  bool isPure(FuncOp function) { return effects.isPureFunction(function.getName()); }
   /// Returns false if the function's gradient is already under construction. Followed by leave() if
   /// true.
   bool enter(llvm::StringRef function) { return entered.insert(function).second; }
@@ -54,6 +56,7 @@ private:
   mlir::ModuleOp target;
   std::function<FuncOp(llvm::StringRef)> find;
   std::function<void(FuncOp)> add;
+  Effects effects;
   llvm::StringMap<FuncOp> made; // by the original function; null while under construction
   llvm::StringSet<> entered;
   llvm::StringSet<> given; // names of functions that may be incomplete
