@@ -140,9 +140,8 @@ def call_chain(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("command", ["check", "explain"])
-def test_a_chain_of_calls(call_chain, command):
-    done = treadle(command, call_chain)
+def test_a_chain_of_calls(call_chain):
+    done = treadle("explain", call_chain)
     assert done.returncode == 0, done.stderr
 
 
@@ -191,9 +190,11 @@ def test_many_stages_of_a_conditional(tmp_path):
     pairs = "".join(
         f"""node {{ name: "s{i}" op: "Switch" input: "{f"m{i - 1}" if i else "x"}" input: "p"
                    {typed("DT_FLOAT")} }}
-            node {{ name: "m{i}" op: "Merge" input: "s{i}" input: "s{i}:1" {typed("DT_FLOAT")}
+            node {{ name: "t{i}" op: "Neg" input: "s{i}:1" {typed("DT_FLOAT")} }}
+            node {{ name: "f{i}" op: "Abs" input: "s{i}" {typed("DT_FLOAT")} }}
+            node {{ name: "m{i}" op: "Merge" input: "f{i}" input: "t{i}" {typed("DT_FLOAT")}
                    attr {{ key: "N" value {{ i: 2 }} }} }}"""
-        for i in range(20_000)
+        for i in range(24_000)
     )
     placeholders = "".join(
         f"""node {{ name: "{name}" op: "Placeholder"
@@ -203,4 +204,28 @@ def test_many_stages_of_a_conditional(tmp_path):
     path = tmp_path / "stages.pbtxt"
     path.write_text(placeholders + pairs)
     done = treadle("convert", path, tmp_path / "out.pb", "--passes", "tfg-v1-to-functional")
+    assert done.returncode == 0, done.stderr
+
+
+def test_gradients_of_many_conditionals(tmp_path):
+    """Each one gets functions of its own."""
+    negation = f'node_def {{ name: "n" op: "Neg" input: "x" {typed("DT_FLOAT")} }}'
+    types = " ".join(
+        f'attr {{ key: "{key}" value {{ list {{ type: DT_FLOAT }} }} }}' for key in ("Tin", "Tout")
+    )
+    branches = " ".join(
+        f'attr {{ key: "{key}" value {{ func {{ name: "F" }} }} }}'
+        for key in ("then_branch", "else_branch")
+    )
+    conditionals = "".join(
+        f"""node {{ name: "c{i}" op: "StatelessIf" input: "x" input: "{f"c{i - 1}" if i else "x"}"
+                   attr {{ key: "Tcond" value {{ type: DT_FLOAT }} }} {types} {branches} }}"""
+        for i in range(8000)
+    )
+    path = tmp_path / "conditionals.pbtxt"
+    path.write_text(graph_of([function("F", negation, "n")], "F") + conditionals)
+    script = f"import treadle; treadle.Graph.from_file({str(path)!r}).gradients('c7999:0', 'x:0')"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=limit
+    )
     assert done.returncode == 0, done.stderr
