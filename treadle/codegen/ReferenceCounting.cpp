@@ -15,6 +15,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
+#include <map>
+
 using namespace mlir;
 
 namespace treadle::codegen {
@@ -44,9 +47,24 @@ private:
   void retain(Value value, int64_t times);
   void release(Value value);
 
+  /// Values, by how many references a block adds to each.
+  using Changes = std::vector<std::pair<Value, int64_t>>;
+  struct ByAddress {
+    bool operator()(const std::pair<Block *, Changes> &a,
+                    const std::pair<Block *, Changes> &c) const {
+      auto key = [](const std::pair<Value, int64_t> &change) {
+        return std::pair(change.first.getAsOpaquePointer(), change.second);
+      };
+      if (a.first != c.first)
+        return a.first < c.first;
+      return std::ranges::lexicographical_compare(a.second, c.second, {}, key, key);
+    }
+  };
+
   func::FuncOp function;
   OpBuilder b;
   Liveness liveness;
+  std::map<std::pair<Block *, Changes>, Block *, ByAddress> edges;
   Location loc = UnknownLoc::get(function.getContext());
 };
 
@@ -141,7 +159,7 @@ void Counter::countEdges(Block &block) {
   for (unsigned i = 0; i < branch->getNumSuccessors(); ++i) {
     Block *target = branch->getSuccessor(i);
     SmallVector<Value> handed = operandsFor(branch, i);
-    SmallVector<std::pair<Value, int64_t>> changes;
+    Changes changes;
     for (Value value : values) {
       int64_t wanted = llvm::count(handed, value);
       if (liveness.getLiveness(target)->isLiveIn(value))
@@ -152,8 +170,14 @@ void Counter::countEdges(Block &block) {
     if (changes.empty())
       continue;
     if (branch->getNumSuccessors() > 1) {
-      // Creates a block for the edge.
-      Block *edge = b.createBlock(target);
+      // Creates a block for the edge, which exits that release the same values share.
+      Block *own = nullptr;
+      Block *&edge = target->getNumArguments() ? own : edges[{target, changes}];
+      if (edge) {
+        branch->setSuccessor(edge, i);
+        continue;
+      }
+      edge = b.createBlock(target);
       auto op = cast<BranchOpInterface>(branch);
       SmallVector<Value> forwarded(op.getSuccessorOperands(i).getForwardedOperands());
       cf::BranchOp::create(b, loc, target, forwarded);

@@ -86,3 +86,24 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?xf32>>)
 ^leave:
   rc.bail
 }
+
+// -----
+
+// Exits that release the same values share a block.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: %[[X:[a-z0-9]+]]: !rc.ref<tensor<?xf32>>
+// CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^[[EDGE:bb[0-9]+]]
+// CHECK: cf.cond_br %{{.*}}, ^{{.*}}, ^[[EDGE]]
+// CHECK: ^[[EDGE]]:
+// CHECK-NEXT: rc.release %[[X]]
+// CHECK-NOT: rc.release
+func.func @cluster(%p: i1, %q: i1, %x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<?xf32>> {
+  cf.cond_br %p, ^second, ^exit
+^second:
+  cf.cond_br %q, ^end, ^exit
+^end:
+  return %x : !rc.ref<tensor<?xf32>>
+^exit:
+  rc.bail
+}
