@@ -24,6 +24,7 @@ HELP = {"-h", "--help"}
 
 # The folder below build/, and the requirements that it is made from.
 VENVS = {
+    "development": ("venv", "scripts/requirements.txt"),
     "tensorflow": ("bench-venv", "bench/requirements.txt"),
     "loops": ("loops-venv", "bench/requirements-loops.txt"),
     "torch": ("torch-venv", "scripts/requirements-torch.txt"),
@@ -67,6 +68,9 @@ BENCHMARKS = {
         "rounding errors of sums and products, in numpy, JAX, TensorFlow and PyTorch",
         venv="loops",
         others=("torch",),
+    ),
+    "growth": Benchmark(
+        "", "how the cost of commands and passes grows with a graph", venv="development"
     ),
     "packages": Benchmark(
         "[NAME...]", "programs that use JAX packages from PyPI, in XLA", venv="packages"

@@ -1,0 +1,56 @@
+"""The cost of commands doesn't grow faster than the graph: a short form of `./dev bench growth`."""
+
+import os
+import pathlib
+import sys
+import types
+
+import pytest
+from command_line import BINARY
+
+ROOT = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import growing_graphs
+import growth
+
+# Cheaper than the benchmark: smaller graphs, of which quadratic work is still most of the cost.
+SETTINGS = types.SimpleNamespace(
+    seconds=0.12, least=0.02, repeat=4, perf=growth.counts_instructions()
+)
+# Quadratic work has an exponent of 2; processor time of linear work on a busy machine up to 1.5.
+LIMIT = growth.TOO_STEEP if SETTINGS.perf else 1.6
+
+LINEAR = {
+    "chain": ["check", "tfg-inference"],
+}
+
+
+def cases():
+    return [(family, command) for family, commands in LINEAR.items() for command in commands]
+
+
+@pytest.fixture
+def program(monkeypatch):
+    monkeypatch.setattr(growth, "PROGRAM", BINARY)
+
+
+@pytest.mark.skipif("TREADLE_BIN" in os.environ, reason="sanitizers distort what commands cost")
+@pytest.mark.parametrize(("family", "command"), cases())
+def test_cost_grows_with_the_graph(program, tmp_path, family, command):
+    inputs = growth.Inputs(growing_graphs.FAMILIES[family], tmp_path)
+    measured = growth.grow(inputs, growth.Growth(family, command), SETTINGS)
+    assert not measured.error
+    assert measured.exponent is None or measured.exponent < LIMIT, growth.line(measured)
+
+
+@pytest.mark.parametrize("family", growing_graphs.FAMILIES)
+def test_every_family_runs(program, tmp_path, family):
+    given = growth.write(growing_graphs.FAMILIES[family].make(20), tmp_path)
+    growth.cost_once(growth.COMMANDS["run"](given, tmp_path), perf=False)
+
+
+@pytest.mark.parametrize(("power", "expected"), [(1, 1), (2, 2), (1.5, 1.5)])
+def test_the_exponent_is_that_of_the_last_step(power, expected):
+    costs = [growth.Cost(7 + size**power, 1, 1) for size in (0, 100, 400)]
+    assert growth.exponent(costs[1], costs[2], costs[0]) == pytest.approx(expected)
