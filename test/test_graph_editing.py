@@ -401,3 +401,45 @@ def test_check_tells_races():
     assert graph.check(["y"]) == []
     with pytest.raises(treadle.InvalidArgumentError, match="'q'"):
         graph.check(["q"])
+
+
+# --- many edits; with work that grows with the graph for each of them, these take minutes ---------
+
+
+def long_chain(count):
+    graph = treadle.Graph.from_bytes(b"versions { producer: 1482 }")
+    last = graph.add("Placeholder", name="x", attrs={"dtype": "float32"})
+    nodes = []
+    for i in range(count):
+        last = graph.add("Neg", [last], name=f"n{i}")
+        nodes.append(last)
+    return graph, nodes
+
+
+def test_many_control_inputs_of_one_node():
+    graph, nodes = long_chain(20_000)
+    barrier = graph.add("NoOp", name="all")
+    for node in [*nodes, *nodes]:
+        barrier.add_control(node)
+    assert list(barrier.inputs) == [f"^n{i}" for i in range(len(nodes))]
+    assert barrier.inputs.index("^n19999") == 19_999
+    assert next(reversed(barrier.inputs)) == "^n19999"
+
+
+def test_rewiring_all_of_a_chain():
+    graph, nodes = long_chain(20_000)
+    for before, node in zip(nodes, nodes[1:], strict=False):
+        node.set_input(0, before)
+        node.set_input(0, "x")
+    for before, node in zip(nodes[1:], nodes, strict=False):
+        node.set_input(0, before)
+    assert nodes[0].inputs == ["n1:0"]
+    with pytest.raises(treadle.InvalidArgumentError, match="would close a cycle"):
+        nodes[-1].set_input(0, nodes[0])
+
+
+def test_inserting_a_node_after_each():
+    graph, nodes = long_chain(10_000)
+    for i, node in enumerate(nodes):
+        graph.replace_uses(node.name, graph.add("Tanh", [node], name=f"t{i}").name)
+    assert nodes[1].inputs == ["t0:0"]

@@ -111,6 +111,8 @@ public:
   Expected<void> removeNode(std::string_view name);
   Expected<void> renameNode(std::string_view name, std::string_view newName);
   Expected<void> setNodeInputs(std::string_view name, const std::vector<std::string> &inputs);
+  /// Adds a control dependency of a node on another one.
+  Expected<void> addControlInput(std::string_view name, std::string_view before);
   /// Sets an attribute; nullopt removes it.
   Expected<void> setNodeAttr(std::string_view name, std::string_view key,
                              const std::optional<AttrValue> &value);

@@ -25,15 +25,15 @@ Error typeMismatch(StringRef node, size_t input, Value value, ValueType expected
 /// Returns the data inputs and the control inputs.
 Expected<std::pair<SmallVector<Value>, SmallVector<Value>>>
 resolve(const EditIndex &index, StringRef node, const std::vector<std::string> &inputs) {
-  SmallVector<Value> data, tokens;
+  SmallVector<Value> data;
+  llvm::SetVector<Value> tokens;
   for (const std::string &name : inputs) {
     Expected<Value> value = index.value(name);
     if (!value)
       return Unexpected(
           Error{value.error().code, str("node '", node.str(), "': ", value.error().message)});
     if (tfg::isControl(*value)) {
-      if (!llvm::is_contained(tokens, *value))
-        tokens.push_back(*value);
+      tokens.insert(*value);
       continue;
     }
     if (!tokens.empty())
@@ -42,42 +42,16 @@ resolve(const EditIndex &index, StringRef node, const std::vector<std::string> &
                           "' comes after control inputs; control inputs must come last"));
     data.push_back(*value);
   }
-  return std::pair(data, tokens);
+  return std::pair(data, llvm::to_vector(tokens));
 }
 
-/// Whether `from` depends on `to`. The back edge from a NextIteration to a Merge is ignored.
-bool dependsOn(tfg::Node from, tfg::Node to) {
-  std::vector<Operation *> stack = {from.getOperation()};
-  llvm::DenseSet<Operation *> seen;
-  while (!stack.empty()) {
-    Operation *op = stack.back();
-    stack.pop_back();
-    if (op == to.getOperation())
-      return true;
-    if (!seen.insert(op).second)
-      continue;
-    for (Value input : op->getOperands())
-      if (Operation *source = input.getDefiningOp(); source && !tfg::isBackEdge(source, op))
-        stack.push_back(source);
-  }
-  return false;
-}
-
-Expected<void> checkAcyclic(tfg::Node node, ValueRange inputs) {
-  if (node->use_empty() && llvm::none_of(inputs, [&](Value input) {
-        return input.getDefiningOp() == node.getOperation();
-      }))
+Expected<void> orderInput(EditIndex &index, tfg::Node node, Value input) {
+  Operation *source = input.getDefiningOp();
+  if (tfg::isBackEdge(source, node.getOperation()) ||
+      index.order().addEdge(source, node.getOperation()))
     return {};
-  for (Value input : inputs) {
-    tfg::Node source(input.getDefiningOp());
-    if (tfg::isBackEdge(source.getOperation(), node.getOperation()))
-      continue;
-    if (dependsOn(source, node))
-      return Unexpected(
-          invalidArgument("node '", node.name().str(), "': input '", nameOf(input),
-                          "' would close a cycle; only a NextIteration may close one"));
-  }
-  return {};
+  return Unexpected(invalidArgument("node '", node.name().str(), "': input '", nameOf(input),
+                                    "' would close a cycle; only a NextIteration may close one"));
 }
 
 using AttrLookup = llvm::function_ref<Attribute(StringRef)>;
@@ -274,6 +248,8 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
   if (!info.device.empty())
     node.setDevice(info.device);
   index.nodes[info.name] = node;
+  if (index.topologicalOrder)
+    index.topologicalOrder->append(node.getOperation());
   return info.name;
 }
 
@@ -295,6 +271,8 @@ Expected<void> Graph::removeNode(std::string_view name) {
       tfg::setSoftInputs(following, names);
     }
   }
+  if (index.topologicalOrder)
+    index.topologicalOrder->erase(entry->second.getOperation());
   entry->second->erase();
   index.nodes.erase(entry);
   return {};
@@ -331,8 +309,34 @@ Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std
         !right)
       return right;
   llvm::append_range(operands, tokens);
-  TREADLE_TRY(checkAcyclic(node, operands));
+  for (mlir::Value input : operands)
+    TREADLE_TRY(orderInput(index, node, input));
   node->setOperands(operands);
+  return {};
+}
+
+/// Looks for an input in the list of inputs and in that of its uses, whichever ends first.
+static bool hasInput(Operation *node, mlir::Value input) {
+  unsigned next = node->getNumOperands();
+  for (Operation *user : input.getUsers()) {
+    if (next == 0)
+      return false;
+    if (user == node || node->getOperand(--next) == input)
+      return true;
+  }
+  return false;
+}
+
+Expected<void> Graph::addControlInput(std::string_view name, std::string_view before) {
+  unshareGraph(*this);
+  EditIndex &index = indexOf(*impl);
+  tfg::Node node = TREADLE_TRY(index.node(name));
+  auto resolved = TREADLE_TRY(resolve(index, name, {str("^", before)}));
+  mlir::Value token = resolved.second.front();
+  if (hasInput(node.getOperation(), token))
+    return {};
+  TREADLE_TRY(orderInput(index, node, token));
+  node->insertOperands(node->getNumOperands(), token);
   return {};
 }
 
@@ -404,20 +408,26 @@ Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
       tfg::renameSoftInputs(following, renamed);
   }
   // If the replacement depends on the old value, it keeps using the old value.
-  tfg::Node source(replacement->getDefiningOp());
-  auto keeps = [&](OpOperand &use) { return dependsOn(source, tfg::Node(use.getOwner())); };
+  tfg::TopologicalOrder &order = index.order();
+  Operation *source = replacement->getDefiningOp();
+  Block &nodes = index.graph.getNodes().front();
+  auto keeps = [&](Operation *user) {
+    return order.precedes(nodes.findAncestorOpInBlock(*user), source);
+  };
   llvm::SmallSetVector<Operation *, 8> users;
-  for (OpOperand &use : old->getUses())
-    if (!keeps(use))
-      users.insert(use.getOwner());
+  for (Operation *user : old->getUsers())
+    if (!keeps(user))
+      users.insert(user);
   for (Operation *op : users) {
     SmallVector<mlir::Value> operands;
+    llvm::DenseSet<mlir::Value> tokens;
     for (mlir::Value operand : op->getOperands()) {
       mlir::Value next = operand == *old ? *replacement : operand;
-      if (!tfg::isControl(next) || !llvm::is_contained(operands, next))
+      if (!tfg::isControl(next) || tokens.insert(next).second)
         operands.push_back(next);
     }
     op->setOperands(operands);
+    order.addEdge(source, nodes.findAncestorOpInBlock(*op));
   }
   return {};
 }

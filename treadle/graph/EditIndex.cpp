@@ -23,6 +23,12 @@ EditIndex::EditIndex(const Graph::Impl &impl)
       }
 }
 
+tfg::TopologicalOrder &EditIndex::order() {
+  if (!topologicalOrder)
+    topologicalOrder.emplace(graph.getNodes().front());
+  return *topologicalOrder;
+}
+
 SmallVector<tfg::Node> EditIndex::nodesWithSoftEdges() {
   SmallVector<tfg::Node> following;
   if (mayHaveSoftEdges)

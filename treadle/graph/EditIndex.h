@@ -3,6 +3,7 @@
 
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/import/Types.h"
+#include "treadle/rewriting/TopologicalOrder.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -22,6 +23,9 @@ struct EditIndex {
   /// Returns the graph's nodes that have soft edges to other nodes.
   llvm::SmallVector<tfg::Node> nodesWithSoftEdges();
 
+  /// Returns the order of the graph's nodes, which is built on first use.
+  tfg::TopologicalOrder &order();
+
   mlir::MLIRContext *context;
   tfg::GraphOp graph; // null if there is none
   graphdef::TypeTable types;
@@ -29,6 +33,7 @@ struct EditIndex {
   llvm::StringMap<tfg::FuncOp> functions;
   llvm::StringMap<unsigned> suffixes; // next suffix to try for generated names
   bool mayHaveSoftEdges = false;      // false if no node of the graph has any
+  std::optional<tfg::TopologicalOrder> topologicalOrder;
 };
 
 /// Returns the index of a graph and builds it on first use. Not thread-safe.

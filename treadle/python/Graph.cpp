@@ -277,6 +277,10 @@ void bindEditing(nb::class_<Graph> &graph) {
            [](Graph &g, const std::string &name, const std::vector<std::string> &inputs) {
              orRaise(g.setNodeInputs(name, inputs));
            })
+      .def("_add_control",
+           [](Graph &g, const std::string &name, const std::string &before) {
+             orRaise(g.addControlInput(name, before));
+           })
       .def("_set_attr", setAttr)
       .def("_remove_attr",
            [](Graph &g, const std::string &name, const std::string &key) {

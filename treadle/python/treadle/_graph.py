@@ -89,7 +89,7 @@ class Node:
 
     def add_control(self, node: str | Node) -> None:
         """Adds a control dependency on another node."""
-        self.inputs = [*self.inputs, "^" + _name(node)]
+        self._graph._add_control(self._name, _name(node))
 
     def remove_control(self, node: str | Node) -> None:
         """Removes a control input; NotFoundError if there is none from that node."""

@@ -31,6 +31,16 @@ class Inputs(MutableSequence[str]):
     def __len__(self) -> int:
         return len(self._names())
 
+    # MutableSequence would get each element from a list of its own.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names())
+
+    def index(self, value: str, *bounds: int) -> int:
+        return self._names().index(value, *bounds)
+
     def __getitem__(self, index: Any) -> Any:
         return self._names()[index]
 
