@@ -62,11 +62,11 @@ std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
 
 Expected<const Signature *> findSignature(const std::vector<Signature> &signatures,
                                           std::string_view name) {
+  if (auto found = std::ranges::find(signatures, name, &Signature::name); found != signatures.end())
+    return &*found;
   std::vector<std::string_view> names;
   std::string list;
   for (const Signature &signature : signatures) {
-    if (signature.name == name)
-      return &signature;
     names.push_back(signature.name);
     list += str(list.empty() ? "'" : ", '", signature.name, "'");
   }
@@ -84,11 +84,13 @@ listedValues(mlir::DictionaryAttr entry, llvm::StringRef key,
   auto list = entry.getAs<mlir::StringAttr>(key);
   if (!list)
     return values;
+  llvm::StringMap<const Graph::Value *> byName;
+  for (const Graph::Value &value : known)
+    byName.try_emplace(value.name, &value);
   for (llvm::StringRef name : llvm::split(list.getValue(), ',')) {
     std::string node = name.split(':').first.str();
-    auto it = std::ranges::find(known, node + ":0", &Graph::Value::name);
-    if (it != known.end())
-      values.emplace_back(node, *it);
+    if (const Graph::Value *value = byName.lookup(node + ":0"))
+      values.emplace_back(node, *value);
   }
   return values;
 }

@@ -1,5 +1,6 @@
 // Model::choose: selects the variant of a function for given arguments.
 #include "treadle/graph/ObjectFunctions.h"
+#include "treadle/tensor/ByName.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,11 +10,6 @@ namespace {
 
 using Choice = ModelFunction::Variant;
 using Values = Model::Values;
-
-const Tensor *find(const Values &values, std::string_view name) {
-  auto it = std::ranges::find(values, name, &Values::value_type::first);
-  return it == values.end() ? nullptr : &it->second;
-}
 
 template <typename T> bool isNumber(const std::string &text, T value) {
   double stated = 0;
@@ -46,22 +42,26 @@ bool isValue(const Tensor &tensor, const std::string &text) {
   }
 }
 
-bool isKnown(const Choice &variant, const std::string &name) {
-  return std::ranges::any_of(variant.signature.inputs,
-                             [&](const auto &input) { return input.first == name; }) ||
-         std::ranges::any_of(variant.fixed, [&](const auto &fixed) { return fixed.name == name; });
+bool hasNames(const Choice &variant, const Values &values) {
+  ByName inputs(variant.signature.inputs);
+  return std::ranges::all_of(values, [&](const auto &value) {
+    return inputs.find(value.first) || std::ranges::any_of(variant.fixed, [&](const auto &fixed) {
+             return fixed.name == value.first;
+           });
+  });
 }
 
 bool takes(const Choice &variant, const Values &values) {
-  if (!std::ranges::all_of(values, [&](const auto &v) { return isKnown(variant, v.first); }))
+  if (!hasNames(variant, values))
     return false;
+  ByName named(values);
   for (const ModelFunction::Fixed &fixed : variant.fixed) {
-    const Tensor *given = find(values, fixed.name);
+    const Tensor *given = named.find(fixed.name);
     if (given ? !isValue(*given, fixed.value) : !fixed.isDefault)
       return false;
   }
   return std::ranges::all_of(variant.signature.inputs, [&](const auto &input) {
-    const Tensor *given = find(values, input.first);
+    const Tensor *given = named.find(input.first);
     return given && *given && given->dtype() == input.second.dtype &&
            PartialShape{input.second.hasRank, input.second.dims}.accepts(given->dims());
   });

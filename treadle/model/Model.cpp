@@ -15,6 +15,7 @@
 #include "treadle/lowering/Attributes.h"
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/runtime/ValueName.h"
+#include "treadle/tensor/ByName.h"
 #include "treadle/tensor/Suggestions.h"
 
 #include <algorithm>
@@ -85,11 +86,6 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
 
 // --- calls -------------------------------------------------------------------------------------
 
-const Tensor *find(const Model::Values &values, std::string_view name) {
-  auto it = std::ranges::find(values, name, &Model::Values::value_type::first);
-  return it == values.end() ? nullptr : &it->second;
-}
-
 std::string keysOf(const std::vector<std::pair<std::string, Graph::Value>> &values) {
   std::string text;
   for (const auto &[key, value] : values)
@@ -98,10 +94,9 @@ std::string keysOf(const std::vector<std::pair<std::string, Graph::Value>> &valu
 }
 
 Expected<void> checkNames(const Signature &signature, const Model::Values &inputs) {
+  ByName known(signature.inputs);
   for (const auto &[name, value] : inputs) {
-    bool isKnown = std::ranges::any_of(signature.inputs,
-                                       [&](const auto &input) { return input.first == name; });
-    if (isKnown)
+    if (known.find(name))
       continue;
     std::vector<std::string_view> keys;
     for (const auto &input : signature.inputs)
@@ -258,9 +253,10 @@ Expected<Model::Values> Model::call(std::string_view name, const Values &inputs)
   const Signature *found = TREADLE_TRY(signature(name));
   const Signature &signature = *found;
   TREADLE_TRY(checkNames(signature, inputs));
+  ByName named(inputs);
   Session::Feeds feeds;
   for (const auto &[key, wanted] : signature.inputs) {
-    const Tensor *given = find(inputs, key);
+    const Tensor *given = named.find(key);
     Tensor value = TREADLE_TRY(given ? *given : impl->defaultOf(signature, key));
     TREADLE_TRY(checkInput(signature, key, wanted, value));
     feeds.emplace_back(withOutput(wanted.name), std::move(value));
@@ -310,9 +306,10 @@ Expected<Model::Values> Model::callFunction(std::string_view name, const Values 
   Session session = TREADLE_TRY(impl->functionSession());
   const ModelFunction *called = TREADLE_TRY(function(name));
   const ModelFunction::Variant *variant = TREADLE_TRY(choose(*called, inputs));
+  ByName named(inputs);
   Session::Feeds feeds;
   for (const auto &[key, wanted] : variant->signature.inputs)
-    feeds.emplace_back(wanted.name, *find(inputs, key));
+    feeds.emplace_back(wanted.name, *named.find(key));
   std::vector<std::string> fetches;
   fetches.reserve(variant->signature.outputs.size());
   for (const auto &[key, output] : variant->signature.outputs)

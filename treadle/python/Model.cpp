@@ -3,6 +3,7 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Interrupt.h"
 #include "treadle/python/Module.h"
+#include "treadle/tensor/ByName.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -262,19 +263,19 @@ takeApart(const Graph::Signature &signature, const std::string &name, nb::object
   return single;
 }
 
-static Tensor toInput(const Graph::Signature &signature, const std::string &key, nb::handle value) {
+static Tensor toInput(const Graph::Value *wanted, const std::string &key, nb::handle value) {
   TensorConversion request{str("input '", key, "'"), std::nullopt};
-  auto wanted = std::ranges::find(signature.inputs, key, [](auto &entry) { return entry.first; });
-  if (wanted != signature.inputs.end())
-    request.want = wanted->second.dtype;
+  if (wanted)
+    request.want = wanted->dtype;
   return toTensor(value, request);
 }
 
 Model::Values toInputs(const Graph::Signature &signature, nb::dict inputs) {
+  ByName wanted(signature.inputs);
   Model::Values values;
   for (auto [name, value] : inputs)
     for (auto &[key, single] : takeApart(signature, toName(name, "the inputs"), nb::borrow(value)))
-      values.emplace_back(key, toInput(signature, key, single));
+      values.emplace_back(key, toInput(wanted.find(key), key, single));
   return values;
 }
 

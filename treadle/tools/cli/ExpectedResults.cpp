@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <unordered_map>
 
 namespace treadle::cli {
 namespace {
@@ -113,6 +114,7 @@ Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file)
   bool areNumbered = std::all_of(names.begin(), names.end(), [](std::string_view name) {
     return callNumber(name.substr(std::min(name.find('/') + 1, name.size()))).has_value();
   });
+  ValueNames inputs(request, /*isInput=*/true), outputs(request, /*isInput=*/false);
   std::map<int64_t, Call> calls;
   for (const std::string &name : names) {
     bool isInput = name.starts_with("in/");
@@ -123,7 +125,7 @@ Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file)
     if (areNumbered)
       key.erase(0, key.find('/') + 1);
     Call &call = calls[number];
-    (isInput ? call.inputs : call.outputs).emplace_back(name, request.valueName(key, isInput));
+    (isInput ? call.inputs : call.outputs).emplace_back(name, (isInput ? inputs : outputs)(key));
   }
   std::vector<Call> ordered;
   ordered.reserve(calls.size());
@@ -133,12 +135,13 @@ Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file)
 }
 
 Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file) {
-  std::vector<Graph::Value> inputs = request.inputs();
+  std::unordered_map<std::string, DType> dtypes;
+  for (const Graph::Value &value : request.inputs())
+    dtypes.emplace(value.name, value.dtype);
   for (const auto &[array, name] : call.inputs) {
-    auto input = std::find_if(inputs.begin(), inputs.end(),
-                              [&](const Graph::Value &value) { return value.name == name; });
+    auto dtype = dtypes.find(name);
     Tensor value =
-        TREADLE_TRY(file.read(array, input == inputs.end() ? DType::Invalid : input->dtype));
+        TREADLE_TRY(file.read(array, dtype == dtypes.end() ? DType::Invalid : dtype->second));
     request.feeds.emplace_back(name, std::move(value));
   }
   return {};

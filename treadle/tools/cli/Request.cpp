@@ -18,21 +18,22 @@
 #include <iostream>
 #include <iterator>
 #include <limits>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace treadle::cli {
 
-static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text,
-                                                           const Request &request,
-                                                           const std::vector<Graph::Value> &inputs,
-                                                           uint64_t seed) {
+using InputTypes = std::unordered_map<std::string, InputType>;
+
+static Expected<std::pair<std::string, Tensor>>
+parseInput(std::string_view text, const ValueNames &names, const InputTypes &types, uint64_t seed) {
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
     return Unexpected(invalidArgument("--input '", text, "': expected NAME=VALUE, such as x:0=5"));
-  std::string name = request.valueName(text.substr(0, equals), true);
-  InputType wanted{name, DType::Invalid, false, {}};
-  for (const Graph::Value &input : inputs)
-    if (input.name == name)
-      wanted = {name, input.dtype, input.hasRank, input.dims};
+  std::string name = names(text.substr(0, equals));
+  auto known = types.find(name);
+  InputType wanted =
+      known == types.end() ? InputType{name, DType::Invalid, false, {}} : known->second;
   std::string assumed;
   Expected<Tensor> value = parseValue(text.substr(equals + 1), wanted, seed, assumed);
   if (!assumed.empty())
@@ -51,11 +52,15 @@ static std::string substituteRank(std::string_view input) {
 
 static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request &request) {
   Session::Feeds feeds;
-  std::vector<Graph::Value> inputs = request.inputs();
+  ValueNames names(request, /*isInput=*/true);
+  InputTypes types;
+  for (const Graph::Value &input : request.inputs())
+    types[input.name] = {input.name, input.dtype, input.hasRank, input.dims};
+  std::unordered_set<std::string> fed;
   for (std::string_view given : args.values("--input")) {
     std::string text = substituteRank(given);
-    auto feed = TREADLE_TRY(parseInput(text, request, inputs, feeds.size()));
-    if (std::ranges::any_of(feeds, [&](const auto &other) { return other.first == feed.first; }))
+    auto feed = TREADLE_TRY(parseInput(text, names, types, feeds.size()));
+    if (!fed.insert(feed.first).second)
       return Unexpected(
           invalidArgument("'", feed.first, "' is fed twice; expected one --input for it"));
     feeds.push_back(std::move(feed));
@@ -355,18 +360,13 @@ static Expected<void> chooseVariant(Request &request) {
 void useTensorNames(Request &request) {
   if (!request.signature)
     return;
+  ByName outputs(request.signature->outputs), inputs(request.signature->inputs);
   for (std::string &fetch : request.fetches)
-    for (const auto &[key, value] : request.signature->outputs)
-      if (fetch == key) {
-        fetch = value.name;
-        break;
-      }
+    if (const Graph::Value *output = outputs.find(fetch))
+      fetch = output->name;
   for (auto &[name, value] : request.feeds)
-    for (const auto &[key, input] : request.signature->inputs)
-      if (name == key) {
-        name = input.name;
-        break;
-      }
+    if (const Graph::Value *input = inputs.find(name))
+      name = input->name;
 }
 
 std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status) {
@@ -449,33 +449,36 @@ static bool isShortNameOf(std::string_view name,
   return str("row_", given) == full || str("dense_", given) == full;
 }
 
-/// Returns the input of a graph without signatures at the position in the name, unless the graph
-/// has a node of that name.
-static std::optional<std::string> inputAtIndex(const Request &request, std::string_view name) {
-  std::optional<size_t> place = argumentIndex(name);
-  if (!place || request.sandbox || request.graph.node(std::string(name)))
-    return std::nullopt;
-  std::vector<Graph::Value> inputs = request.inputs();
-  return *place < inputs.size() ? std::optional(inputs[*place].name) : std::nullopt;
+ValueNames::ValueNames(const Request &request, bool isInput) : request(request) {
+  if (request.signature) {
+    listed = isInput ? &request.signature->inputs : &request.signature->outputs;
+    keys.emplace(*listed);
+  } else if (isInput && !request.sandbox) {
+    inputs = request.inputs();
+  }
 }
 
-std::string Request::valueName(std::string_view name, bool isInput) const {
-  if (!signature)
-    return (isInput ? inputAtIndex(*this, name) : std::nullopt).value_or(withOutput(name));
-  const auto &values = isInput ? signature->inputs : signature->outputs;
-  auto has = [&](std::string_view key) {
-    return std::ranges::any_of(values, [&](const auto &value) { return value.first == key; });
-  };
-  for (const auto &value : values)
-    if (isShortNameOf(name, value) && !has(name))
+std::string ValueNames::ofGraph(std::string_view name) const {
+  std::optional<size_t> place = argumentIndex(name);
+  bool isPlace = place && *place < inputs.size() && !request.graph.nodeOp(name);
+  return isPlace ? inputs[*place].name : withOutput(name);
+}
+
+std::string ValueNames::operator()(std::string_view name) const {
+  if (!listed)
+    return ofGraph(name);
+  if (keys->find(name))
+    return std::string(name);
+  for (const auto &value : *listed)
+    if (isShortNameOf(name, value))
       return value.first;
   std::optional<size_t> place = argumentIndex(name);
-  if (!place || has(name))
+  if (!place)
     return std::string(name);
   std::string inText = str("arg", *place);
-  if (has(inText))
+  if (keys->find(inText))
     return inText;
-  return *place < values.size() ? values[*place].first : std::string(name);
+  return *place < listed->size() ? (*listed)[*place].first : std::string(name);
 }
 
 static std::string listInputs(const Request &request) {
@@ -504,7 +507,7 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
   const Graph::Signature &signature = *request.signature;
   auto check = [&](const auto &outputs) -> Expected<void> {
     for (const std::string &name : request.fetches)
-      if (std::ranges::find(outputs, name, [](const auto &o) { return o.first; }) == outputs.end())
+      if (!outputs.find(name))
         return Unexpected(
             invalidArgument(request.function ? "function '" : "signature '",
                             request.function ? request.function->name : signature.name,
@@ -512,14 +515,14 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
     return {};
   };
   if (!request.function)
-    TREADLE_TRY(check(signature.outputs));
+    TREADLE_TRY(check(ByName(signature.outputs)));
   Model::Values values = TREADLE_TRY(callModel(request));
-  TREADLE_TRY(check(values));
+  ByName named(values);
+  TREADLE_TRY(check(named));
   std::vector<Tensor> fetched;
   fetched.reserve(request.fetches.size());
   for (const std::string &name : request.fetches)
-    fetched.push_back(
-        std::ranges::find(values, name, [](const auto &o) { return o.first; })->second);
+    fetched.push_back(*named.find(name));
   return fetched;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/Sandbox.h"
+#include "treadle/tensor/ByName.h"
 #include "treadle/tools/cli/Command.h"
 
 #include <optional>
@@ -31,14 +32,29 @@ struct Request {
   Expected<Runner> makeRunner() const;
   /// The values that can be fed, with the names to feed them by.
   std::vector<Graph::Value> inputs() const;
-  /// Returns the full name of a value: `x:0` for `x`; keys of a signature unchanged. `0`, `1`, ...
-  /// are inputs by position; in a graph its placeholders.
-  std::string valueName(std::string_view name, bool isInput) const;
   /// Adds advice to an error: for a missing value the inputs and how to set them, for an
   /// uninitialized variable how to initialize it.
   Error withAdvice(Error error) const;
   /// Runs once; adds advice to errors.
   Expected<std::vector<Tensor>> run(const Runner &runner) const;
+};
+
+/// Full names of the inputs or outputs of a request, to which it refers.
+class ValueNames {
+public:
+  ValueNames(const Request &request, bool isInput);
+
+  /// Returns `x:0` for `x`; keys of a signature unchanged. `0`, `1`, ... are inputs by position; in
+  /// a graph its placeholders.
+  std::string operator()(std::string_view name) const;
+
+private:
+  std::string ofGraph(std::string_view name) const;
+
+  const Request &request;
+  const std::vector<std::pair<std::string, Graph::Value>> *listed = nullptr; // null: no signature
+  std::optional<ByName<Graph::Value>> keys;
+  std::vector<Graph::Value> inputs; // of a graph
 };
 
 /// The help text of --fast-math.
