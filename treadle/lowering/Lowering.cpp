@@ -25,7 +25,7 @@ ModuleIndex::ModuleIndex(mlir::ModuleOp module) : ownContext(module.getContext()
   }
   if (graphOp)
     for (mlir::Operation &op : graphOp->getRegion(0).front())
-      nodes[tfg::Node(&op).name()] = tfg::Node(&op);
+      nodes[tfg::Node(&op).name()] = {tfg::Node(&op), nodes.size()};
 }
 
 std::string ModuleIndex::suggestions(llvm::StringRef name) const {

@@ -19,7 +19,10 @@ public:
 
   /// Returns null if the module has none.
   tfg::GraphOp graph() const { return graphOp; }
-  tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name); }
+  tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name).node; }
+  size_t numNodes() const { return nodes.size(); }
+  /// Returns the number of nodes before this one in the graph.
+  size_t placeOf(tfg::Node node) const { return nodes.lookup(node.name()).place; }
   tfg::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
   const tfg::FunctionMap &allFunctions() const { return functions; }
   /// Adds a function. The index must not be read concurrently.
@@ -31,7 +34,11 @@ public:
 private:
   mlir::MLIRContext *ownContext;
   tfg::GraphOp graphOp;
-  llvm::StringMap<tfg::Node> nodes;
+  struct Place {
+    tfg::Node node;
+    size_t place;
+  };
+  llvm::StringMap<Place> nodes;
   tfg::FunctionMap functions;
 };
 

@@ -43,6 +43,20 @@ void PrunedSubgraph::markDependencies() {
       need(operand);
 }
 
+void PrunedSubgraph::sortFew(const ModuleIndex &index) {
+  constexpr size_t few = 16; // a search of so many nodes is faster than a step of the sort
+  if (needed.size() * few > index.numNodes())
+    return;
+  std::vector<std::pair<size_t, mlir::Operation *>> places;
+  for (mlir::Operation *op : needed)
+    places.emplace_back(index.placeOf(tfg::Node(op)), op);
+  llvm::sort(places);
+  needed.clear();
+  for (auto [place, op] : places)
+    needed.insert(op);
+  isSorted = true;
+}
+
 mlir::ValueRange PrunedSubgraph::resultValues() const {
   return own ? mlir::ValueRange(own->back().getOperands()) : mlir::ValueRange(values);
 }
@@ -182,6 +196,7 @@ Expected<PrunedSubgraph> prunedSubgraph(const ModuleIndex &index, const Request 
     part.need(node.getOperation());
   }
   part.markDependencies();
+  part.sortFew(index);
   return part;
 }
 

@@ -35,9 +35,11 @@ public:
   // Adds arguments, results and needed nodes.
   void addArgument(mlir::Value value, std::string name);
   void addResult(mlir::Value value, Result result);
-  void need(mlir::Operation *op) { needed.insert(op); }
+  void need(mlir::Operation *op) { isSorted &= !needed.insert(op); }
   void need(mlir::Value value);
   void markDependencies();
+  /// Sorts the needed nodes, if they are few, so that visits needn't search the whole body.
+  void sortFew(const ModuleIndex &index);
 
   /// Replaces the body of the module by a copy: only the needed nodes, with new values for the
   /// arguments and a tfg.return of the results at its end. New attributes are created in the
@@ -46,6 +48,11 @@ public:
 
   /// Visits the nodes in the order of the body.
   template <typename Visit> void forEachNode(Visit visit) const {
+    if (!own && isSorted) {
+      for (mlir::Operation *op : needed)
+        visit(tfg::Node(op));
+      return;
+    }
     for (mlir::Operation &op : *body)
       if (isNeeded(&op))
         visit(tfg::Node(&op));
@@ -88,6 +95,7 @@ private:
   std::vector<mlir::Value> values; // of the results
   llvm::DenseSet<mlir::Value> given;
   llvm::SetVector<mlir::Operation *> needed;
+  bool isSorted = false;
 };
 
 /// Returns the nodes that the request needs, with an argument for each feed. Returns

@@ -10,13 +10,8 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-/// Whether the request needs a node that TensorFlow inlines and that has effects. Few graphs have
-/// such nodes, so pruning, which is more expensive, is checked last.
+/// Whether the request needs a node that TensorFlow inlines and that has effects.
 bool needsInlining(const Graph &graph, const Request &request) {
-  tfg::GraphOp nodes = graph.impl->index().graph();
-  if (!nodes || llvm::none_of(nodes.getNodes().front(),
-                              [](Operation &op) { return tfg::dissolves(tfg::Node(&op)); }))
-    return false;
   tfg::Effects effects(*graph.impl->module);
   Expected<PrunedSubgraph> part = prunedSubgraph(graph.impl->index(), request);
   return part && part->hasNode(
@@ -46,6 +41,12 @@ void keepFed(ModuleOp module, const Request &request) {
 }
 
 } // namespace
+
+bool hasDissolvedNodes(const Graph &graph) {
+  tfg::GraphOp nodes = graph.impl->index().graph();
+  return nodes && llvm::any_of(nodes.getNodes().front(),
+                               [](Operation &op) { return tfg::dissolves(tfg::Node(&op)); });
+}
 
 std::optional<Graph> withInlinedNodes(const Graph &graph, const Request &request) {
   if (!needsInlining(graph, request))

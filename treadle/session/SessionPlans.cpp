@@ -6,6 +6,7 @@
 #include "treadle/session/NodeInlining.h"
 
 #include "treadle/kernels/Families.h"
+#include "treadle/rewriting/Frames.h"
 #include "treadle/transforms/PlanRewrites.h"
 
 #include <algorithm>
@@ -74,6 +75,18 @@ SessionPlans::Source::Source(const SessionPlans &plans, Graph own)
   functions.setClusters(&clusters);
 }
 
+const SessionPlans::Properties &SessionPlans::properties() const {
+  std::call_once(propertiesFound, [this] {
+    auto isForeign = [&](const GraphSummary::Count &count) {
+      return options.kernels->find(count.op) != builtinKernels().find(count.op);
+    };
+    const Graph &graph = whole->graph;
+    found = {hasDissolvedNodes(graph), tfg::hasFrames(*graph.impl->module),
+             options.kernels && std::ranges::any_of(summarize(graph).ops, isForeign)};
+  });
+  return found;
+}
+
 /// Returns the session's graph, or a copy without unneeded effects and computations, in which v1
 /// loops are functional (to be compiled) or have the chains that let them overlap.
 SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
@@ -85,11 +98,13 @@ SessionPlans::SourcePtr SessionPlans::sourceOf(const PlanKey &key) const {
       graph = std::move(*made);
     isOwn |= made.has_value();
   };
-  take(withInlinedNodes(graph, request));
+  if (properties().hasDissolvedNodes)
+    take(withInlinedNodes(graph, request));
   take(withPrunedCalls(graph, request));
   if (loopOverlap == LoopOverlap::On)
     take(withChainedFrames(graph, request));
-  else if (fuses() && !fetchesInsideLoops(key) && !options.communicator)
+  else if ((isOwn || properties().hasFrames) && fuses() && !fetchesInsideLoops(key) &&
+           !options.communicator)
     take(withFunctionalLoops(graph, request));
   return isOwn ? std::make_shared<Source>(*this, std::move(graph)) : whole;
 }
@@ -130,17 +145,25 @@ Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &
   return share;
 }
 
+/// As measured: a plan, its names, the kernels' states, and the copy of the graph if it has one.
+static size_t estimatedMemory(const PlanKey &key, const Plan &plan, bool ownsGraph) {
+  constexpr size_t ofPlan = 1'500, ofNode = 250, ofCopiedNode = 2'500;
+  size_t bytes = ofPlan + plan.infos.size() * (ownsGraph ? ofNode + ofCopiedNode : ofNode);
+  for (const auto *names : {&key.feeds, &key.fetches, &key.targets})
+    for (const std::string &name : *names)
+      bytes += sizeof(name) + name.size();
+  return bytes;
+}
+
 Expected<std::shared_ptr<const SessionPlan>> SessionPlans::find(const PlanKey &key) {
-  {
-    std::lock_guard lock(mutex);
-    if (auto it = plans.find(key); it != plans.end())
-      return it->second.plan;
-  }
+  if (auto known = plans.find(key))
+    return known;
   SourcePtr source = sourceOf(key);
-  auto made = std::make_shared<const SessionPlan>(TREADLE_TRY(make(key, *source)));
-  std::lock_guard lock(mutex);
-  // If another thread has inserted a plan meanwhile, that one is used.
-  return plans.try_emplace(key, Entry{std::move(source), std::move(made)}).first->second.plan;
+  SessionPlan made = TREADLE_TRY(make(key, *source));
+  size_t bytes = estimatedMemory(key, *made.plan, /*ownsGraph=*/source != whole);
+  if (source != whole)
+    made.source = std::move(source);
+  return plans.add(key, std::make_shared<const SessionPlan>(std::move(made)), bytes);
 }
 
 static std::vector<PartialShape> shapesOf(const std::vector<std::string> &feeds,
@@ -154,12 +177,8 @@ static std::vector<PartialShape> shapesOf(const std::vector<std::string> &feeds,
 /// Whether runs of the plan may wait for other runs, in this process or another: in ops that wait,
 /// exchanges, or user-defined kernels.
 bool SessionPlans::mayWait(const Plan &plan) const {
-  auto isForeign = [&](const GraphSummary::Count &count) {
-    return options.kernels && options.kernels->find(count.op) != builtinKernels().find(count.op);
-  };
-  return plan.mayBlock || options.communicator ||
-         std::ranges::any_of(plan.nodes, &PlanNode::waits) ||
-         std::ranges::any_of(summarize(whole->graph).ops, isForeign);
+  return plan.mayBlock || options.communicator || properties().hasForeignKernels ||
+         std::ranges::any_of(plan.nodes, &PlanNode::waits);
 }
 
 Expected<SessionPlan> SessionPlans::make(const PlanKey &key, Source &source) const {
@@ -181,8 +200,8 @@ Expected<SessionPlan> SessionPlans::make(const PlanKey &key, Source &source) con
       TREADLE_TRY(buildPlan(std::move(spec), {&kernels, &source.functions, ArgMode::Owned,
                                               loopOverlap, options.traits, &source.clusters}));
   auto length = mayWait(*built) ? nullptr : std::make_shared<CallLength>();
-  return SessionPlan{std::move(built), shapesOf(key.feeds, index), hasReferences, std::move(agenda),
-                     std::move(length)};
+  return SessionPlan{nullptr,       std::move(built),  shapesOf(key.feeds, index),
+                     hasReferences, std::move(agenda), std::move(length)};
 }
 
 } // namespace treadle

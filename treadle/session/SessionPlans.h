@@ -4,10 +4,10 @@
 #include "treadle/codegen/Clusters.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/lowering/Functions.h"
+#include "treadle/session/LruCache.h"
 #include "treadle/tensor/ThreadSlots.h"
 #include "treadle/transforms/outline_clusters/ClusterFinder.h"
 
-#include <map>
 #include <mutex>
 
 namespace treadle {
@@ -38,6 +38,7 @@ struct CallLength {
 };
 
 struct SessionPlan {
+  std::shared_ptr<const void> source; // what the plan refers to
   std::shared_ptr<const Plan> plan;
   std::vector<PartialShape> feedShapes;     // shapes that the graph requires, by feed
   bool hasReferences = false;               // has references to v1 variables
@@ -45,8 +46,9 @@ struct SessionPlan {
   std::shared_ptr<CallLength> length;       // null: a run may wait for another one
 };
 
-/// Builds a plan for each request at its first use, and keeps it. Thread-safe; a thread that
-/// repeats a recent request takes no lock.
+/// Builds a plan for each request at its first use, and keeps those used last. State that outlives
+/// a run is the session's, so callers don't notice whether a plan is built again. Thread-safe; a
+/// thread that repeats a recent request takes no lock.
 ///
 /// Clusters whose compilation pays off are nodes of the plan. The tier decides when such a node
 /// uses compiled code: `jit` before its first call returns, `auto` once the compile thread has
@@ -76,9 +78,10 @@ private:
     codegen::Clusters clusters;
   };
   using SourcePtr = std::shared_ptr<Source>;
-  struct Entry {
-    SourcePtr source;
-    std::shared_ptr<const SessionPlan> plan;
+  /// Properties of the whole graph that decide how plans are made.
+  struct Properties {
+    bool hasDissolvedNodes = false, hasFrames = false;
+    bool hasForeignKernels = false; // some ops have kernels that are the session's own
   };
   struct KnownPlan {
     PlanKey key;
@@ -87,12 +90,14 @@ private:
   /// The latest requests of a thread, the most recent first.
   using Recent = std::vector<KnownPlan>;
   static constexpr size_t maxRecent = 8;
+  static constexpr size_t maxPlanBytes = size_t(64) << 20;
 
   bool mayWait(const Plan &plan) const;
   /// Whether nodes may be fused; the interpreter tier runs them one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
 
   Expected<std::shared_ptr<const SessionPlan>> find(const PlanKey &key);
+  const Properties &properties() const;
   SourcePtr sourceOf(const PlanKey &key) const;
   Expected<SessionPlan> make(const PlanKey &key, Source &source) const;
 
@@ -104,9 +109,10 @@ private:
   const std::shared_ptr<codegen::CompileClient> client; // null: no background compilation
   const SourcePtr whole;
 
+  mutable std::once_flag propertiesFound;
+  mutable Properties found;
   ThreadSlots<Recent> recent;
-  mutable std::mutex mutex; // guards the following members
-  std::map<PlanKey, Entry> plans;
+  LruCache<PlanKey, SessionPlan> plans{maxPlanBytes};
 };
 
 } // namespace treadle
