@@ -112,3 +112,24 @@ def test_python_tells_the_same(diff, tmp_path):
     assert treadle.diff(graph, graph) == []
     with pytest.raises(TypeError, match="graph is a int, expected bytes of a GraphDef, a path"):
         treadle.diff(graph, 3)
+
+
+def test_renamed_nodes_are_found_in_any_order(diff):
+    """Each round of comparisons over all nodes would match one more."""
+    count = 20_000
+
+    def chain(prefix):
+        nodes = [
+            f'node {{ name: "{prefix}{i}" op: "Neg" input: "{prefix}{i - 1}" '
+            'attr { key: "T" value { type: DT_FLOAT } } }'
+            for i in range(1, count)
+        ]
+        first = 'attr { key: "dtype" value { type: DT_FLOAT } }'
+        return "\n".join(
+            [*reversed(nodes), f'node {{ name: "{prefix}0" op: "Placeholder" {first} }}']
+        )
+
+    status, out = diff(chain("a"), chain("b"))
+    assert status == 1
+    assert len(out.splitlines()) == count
+    assert "~ node 'b7': was 'a7'" in out

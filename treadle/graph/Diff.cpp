@@ -140,25 +140,39 @@ private:
     return out;
   }
 
-  // Works in rounds, since a node can be matched only after its inputs.
+  /// Matches nodes whose inputs have been matched, in the order of the first graph.
   void matchByStructure() {
-    llvm::StringMap<SmallVector<tfg::Node, 1>> candidates;
-    for (auto &[name, node] : current)
+    llvm::StringMap<SmallVector<tfg::Node, 1>> candidates; // the first is the last
+    for (auto &[name, node] : llvm::reverse(current))
       if (!old.contains(name))
         candidates[signature(node, /*isOld=*/false)].push_back(node);
-    for (bool changed = !candidates.empty(); changed;) {
-      changed = false;
-      for (auto &[name, node] : old) {
-        if (counterpart.contains(node.getOperation()))
-          continue;
-        auto found = candidates.find(signature(node, /*isOld=*/true));
-        if (found == candidates.end() || found->second.empty())
-          continue;
-        counterpart[node.getOperation()] = found->second.front();
-        found->second.erase(found->second.begin());
-        changed = true;
-      }
+    if (candidates.empty())
+      return;
+    llvm::DenseMap<Operation *, size_t> places, unmatched; // its inputs from unmatched nodes
+    std::set<std::pair<size_t, Operation *>> ready;
+    for (auto &[name, node] : old) {
+      size_t place = places[node.getOperation()] = places.size();
+      size_t count = unmatched[node.getOperation()] =
+          llvm::count_if(node->getOperands(), [&](mlir::Value input) { return waitsFor(input); });
+      if (count == 0 && !counterpart.contains(node.getOperation()))
+        ready.insert({place, node.getOperation()});
     }
+    while (!ready.empty()) {
+      Operation *op = ready.extract(ready.begin()).value().second;
+      auto found = candidates.find(signature(tfg::Node(op), /*isOld=*/true));
+      if (found == candidates.end() || found->second.empty())
+        continue;
+      counterpart[op] = found->second.pop_back_val();
+      for (Operation *user : op->getUsers())
+        if (auto place = places.find(user);
+            place != places.end() && --unmatched[user] == 0 && !counterpart.contains(user))
+          ready.insert({place->second, user});
+    }
+  }
+
+  bool waitsFor(mlir::Value input) const {
+    Operation *op = input.getDefiningOp();
+    return op && tfg::Node::isNode(op) && !counterpart.contains(op);
   }
 
   void compare(tfg::Node node, tfg::Node other) {
