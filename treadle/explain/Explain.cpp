@@ -129,7 +129,7 @@ private:
     for (tfg::FrameGraph::Index frame = 0; frame < graph.frames().size(); ++frame) {
       if (graph.frames()[frame].depth > deepest)
         continue;
-      Operation *enter = LoopExplainer::enterOf(graph, frame).getOperation();
+      Operation *enter = graph.frames()[frame].enter.getOperation();
       if (needed && !needed->contains(enter))
         continue;
       found.push_back({enter, loops.explain(graph, frame)});

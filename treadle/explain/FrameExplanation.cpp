@@ -12,28 +12,21 @@ using namespace mlir;
 
 namespace treadle {
 
-bool LoopExplainer::isBlocking(tfg::Node node, llvm::StringSet<> &seen) const {
-  bool found = isBlockingOp(node.opType());
-  forEachCalled(node, [&](tfg::FuncOp function) {
-    if (!found && seen.insert(function.getName()).second)
-      found = llvm::any_of(function.getEntry(), [&](Operation &op) {
-        return tfg::Node::isNode(&op) && isBlocking(tfg::Node(&op), seen);
-      });
-  });
-  return found;
-}
-
-tfg::Node LoopExplainer::enterOf(const tfg::FrameGraph &graph, tfg::FrameGraph::Index frame) {
-  tfg::Node first;
-  for (tfg::FrameGraph::Index i = 0; i < graph.size(); ++i) {
-    tfg::Node node = graph.node(i);
-    StringAttr name = tfg::frameName(node);
-    bool isOwn = name && name.getValue() == graph.frames()[frame].name &&
-                 graph.frameOf(i) == graph.frames()[frame].parent;
-    if (isOwn && (!first || node->isBeforeInBlock(first.getOperation())))
-      first = node;
+bool LoopExplainer::isBlocking(tfg::Node node) const {
+  llvm::StringSet<> seen;
+  SmallVector<tfg::Node> open = {node};
+  while (!open.empty()) {
+    tfg::Node next = open.pop_back_val();
+    if (isBlockingOp(next.opType()))
+      return true;
+    forEachCalled(next, [&](tfg::FuncOp function) {
+      if (seen.insert(function.getName()).second)
+        for (Operation &op : function.getEntry())
+          if (tfg::Node::isNode(&op))
+            open.push_back(tfg::Node(&op));
+    });
   }
-  return first;
+  return false;
 }
 
 static Explanation::Loop frameNamed(StringRef name, tfg::Node enter) {
@@ -53,7 +46,7 @@ Explanation::Loop LoopExplainer::explainGeneric(tfg::Node enter, StringRef frame
 
 Explanation::Loop LoopExplainer::explain(const tfg::FrameGraph &graph,
                                          tfg::FrameGraph::Index frame) {
-  Loop loop = frameNamed(graph.frames()[frame].name, enterOf(graph, frame));
+  Loop loop = frameNamed(graph.frames()[frame].name, graph.frames()[frame].enter);
   tfg::Iterations iterations(graph, frame);
   tfg::Iterations::Cycles cycles = iterations.cycles();
   loop.inTurns = pick(iterations, [&](size_t i) { return cycles[i]; });
@@ -62,10 +55,8 @@ Explanation::Loop LoopExplainer::explain(const tfg::FrameGraph &graph,
   addResources(iterations, cycles, loop.parallelIterations > 1, loop);
 
   std::string bad = badParallelism(loop.parallelIterations);
-  std::vector<Explanation::Op> slow = pick(iterations, [&](size_t i) {
-    llvm::StringSet<> seen;
-    return isBlocking(iterations.nodes()[i], seen);
-  });
+  std::vector<Explanation::Op> slow =
+      pick(iterations, [&](size_t i) { return isBlocking(iterations.nodes()[i]); });
   bool overlaps = loop.parallelIterations > 1 && !loop.overlapping.empty();
   loop.overlapsWhenOn = overlaps;
   loop.overlapsInAuto = overlaps && !slow.empty();

@@ -23,8 +23,6 @@ public:
   static Explanation::Loop explainGeneric(tfg::Node enter, llvm::StringRef frame);
 
   static Explanation::Op describe(tfg::Node node);
-  /// Returns the first Enter of a frame.
-  static tfg::Node enterOf(const tfg::FrameGraph &graph, tfg::FrameGraph::Index frame);
 
 private:
   using Loop = Explanation::Loop;
@@ -51,7 +49,7 @@ private:
                    llvm::SmallVectorImpl<tfg::Node> &out);
 
   /// Returns whether the runtime treats the node, or one of a function that it calls, as blocking.
-  bool isBlocking(tfg::Node node, llvm::StringSet<> &seen) const;
+  bool isBlocking(tfg::Node node) const;
   template <typename Visit> void forEachCalled(tfg::Node node, Visit visit) const;
 
   tfg::FunctionMap functions;

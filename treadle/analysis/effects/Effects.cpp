@@ -547,6 +547,13 @@ bool EffectAnalysis::noteAliases(const Call &call) {
     auto known = aliases.find(id);
     if (known == aliases.end())
       continue;
+    if (resources[id].kind ==
+        Resource::Named) { // its aliases are arguments, of any number of calls
+      for (auto &[other, others] : receivers)
+        if (aliases.find(id)->second.contains(other))
+          join(args, others);
+      continue;
+    }
     for (ResourceId other : SmallVector<ResourceId>(known->second.begin(), known->second.end())) {
       if (auto others = receivers.find(other); others != receivers.end())
         join(args, others->second);

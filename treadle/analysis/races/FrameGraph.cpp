@@ -42,6 +42,7 @@ FrameGraph::FrameGraph(Block &body) {
   findFrames();
   numberFrames();
   connectExits();
+  groupByFrame();
   findSides();
   sort();
 }
@@ -98,6 +99,13 @@ void FrameGraph::connect() {
       else if (op && indices.contains(op))
         back.push_back({indices[op], i});
     }
+  llvm::sort(back);
+}
+
+ArrayRef<FrameGraph::Edge> FrameGraph::backEdges(Index from) const {
+  auto place = [&](Index node) { return llvm::lower_bound(back, Edge(node, 0)) - back.begin(); };
+  size_t begin = place(from);
+  return ArrayRef(back).slice(begin, place(from + 1) - begin);
 }
 
 void FrameGraph::findFrames() {
@@ -112,7 +120,10 @@ void FrameGraph::findFrames() {
       given[i] = tree.enter(own, name ? name.getValue() : StringRef());
       if (given[i] > allFrames.size())
         allFrames.push_back({tree[given[i]].name, numberOf(own), tree[given[i]].depth,
-                             parallelIterations(nodes[i]) != 1});
+                             parallelIterations(nodes[i]) != 1, 0, 0, nodes[i]});
+      else if (Node &first = allFrames[numberOf(given[i])].enter;
+               nodes[i]->isBeforeInBlock(first.getOperation()))
+        first = nodes[i];
     } else if (isOp(nodes[i], "Exit")) {
       given[i] = tree.exit(own);
     }
@@ -148,14 +159,11 @@ void FrameGraph::connectExits() {
     for (Index user : edges[i])
       inCondition[i] = inCondition[i] || inCondition[user];
   }
-  std::vector<std::vector<Index>> exits(allFrames.size());
-  for (Index i = 0; i < nodes.size(); ++i)
-    if (isOp(nodes[i], "Exit") && frame[i] != none)
-      exits[frame[i]].push_back(i);
+  std::vector<Index> ends = addEnds();
   for (auto [from, merge] : back) {
     auto connect = [&, from = from](Index exit) { edges[from].push_back(exit); };
     if (inCondition[merge] && frame[merge] != none)
-      llvm::for_each(exits[frame[merge]], connect);
+      connect(ends[frame[merge]]);
     else
       for (Index user : edges[merge])
         if (isOp(nodes[user], "Switch"))
@@ -163,6 +171,40 @@ void FrameGraph::connectExits() {
             if (isOp(nodes[exit], "Exit"))
               connect(exit);
   }
+}
+
+/// Adds the vertex of each loop's end, which leads to all of its Exits.
+std::vector<FrameGraph::Index> FrameGraph::addEnds() {
+  std::vector<Index> ends(allFrames.size());
+  for (Index f = 0; f < allFrames.size(); ++f) {
+    ends[f] = edges.size();
+    edges.emplace_back();
+    frame.push_back(f);
+  }
+  for (Index i = 0; i < nodes.size(); ++i)
+    if (isOp(nodes[i], "Exit") && frame[i] != none)
+      edges[ends[frame[i]]].push_back(i);
+  return ends;
+}
+
+void FrameGraph::groupByFrame() {
+  frameBegin.resize(allFrames.size() + 1);
+  for (Index vertex = 0; vertex < edges.size(); ++vertex)
+    if (frame[vertex] != none)
+      byFrame.push_back(vertex);
+  auto beginOf = [&](Index vertex) { return allFrames[frame[vertex]].begin; };
+  llvm::sort(byFrame, [&](Index a, Index b) {
+    return std::pair(beginOf(a), a) < std::pair(beginOf(b), b);
+  });
+  for (Index vertex : byFrame)
+    ++frameBegin[beginOf(vertex) + 1];
+  for (size_t f = 1; f < frameBegin.size(); ++f)
+    frameBegin[f] += frameBegin[f - 1];
+}
+
+ArrayRef<FrameGraph::Index> FrameGraph::inside(Index of) const {
+  Index begin = frameBegin[allFrames[of].begin], end = frameBegin[allFrames[of].end];
+  return ArrayRef(byFrame).slice(begin, end - begin);
 }
 
 // The predicate of a loop distinguishes iterations, not exclusive nodes.
@@ -211,11 +253,11 @@ void FrameGraph::findSides() {
 }
 
 void FrameGraph::sort() {
-  std::vector<unsigned> waiting(nodes.size());
+  std::vector<unsigned> waiting(edges.size());
   for (const std::vector<Index> &users : edges)
     for (Index user : users)
       ++waiting[user];
-  for (Index i = 0; i < nodes.size(); ++i)
+  for (Index i = 0; i < edges.size(); ++i)
     if (waiting[i] == 0)
       sorted.push_back(i);
   for (size_t next = 0; next < sorted.size(); ++next)

@@ -1,6 +1,7 @@
 #include "treadle/analysis/races/Races.h"
 
 #include "treadle/analysis/races/FrameGraph.h"
+#include "treadle/analysis/races/OrderedResources.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
@@ -19,17 +20,27 @@ public:
   RaceFinder(GraphOp graph, const EffectAnalysis &effects, size_t limit,
              function_ref<bool(Node, Node)> counts)
       : graph(graph.getNodes().front()), effects(effects), limit(limit), counts(counts),
-        position(this->graph.size()) {
-    for (auto [place, node] : llvm::enumerate(this->graph.order()))
-      position[node] = place;
-    for (Index node : this->graph.order())
-      if (!effects.of(this->graph.node(node)).empty())
-        active.push_back(node);
+        position(this->graph.numVertices()), isActive(this->graph.numVertices()),
+        component(this->graph.numVertices()), seen(component), low(component),
+        onStack(this->graph.numVertices()) {
+    for (auto [place, vertex] : llvm::enumerate(this->graph.order())) {
+      position[vertex] = place;
+      isActive[vertex] =
+          vertex < this->graph.size() && !effects.of(this->graph.node(vertex)).empty();
+      if (isActive[vertex])
+        active.push_back(vertex);
+    }
+    OrderedResources ordered(this->graph, effects, active, position);
+    llvm::copy_if(active, std::back_inserter(unordered), [&](Index node) {
+      return llvm::any_of(effects.of(this->graph.node(node)),
+                          [&](Effect effect) { return !ordered.contains(effect.resource); });
+    });
   }
 
   std::vector<Race> find(bool *endedEarly) {
-    for (size_t first = 0; first < active.size(); first += blockSize)
-      findInBlock(ArrayRef<Index>(active).slice(first, std::min(blockSize, active.size() - first)));
+    for (auto rest = ArrayRef<Index>(unordered); !rest.empty() && !isOver();
+         rest = rest.drop_front(std::min(blockSize, rest.size())))
+      findInBlock(rest.take_front(blockSize));
     for (Index f = 0; f < graph.frames().size(); ++f)
       if (graph.frames()[f].overlaps)
         findAcrossIterations(f);
@@ -48,7 +59,7 @@ private:
   };
 
   void findInBlock(ArrayRef<Index> sources) {
-    std::vector<uint64_t> reached(graph.size());
+    std::vector<uint64_t> reached(graph.numVertices());
     llvm::DenseMap<ResourceId, Masks> masks;
     Masks any, nowhere;
     for (auto [bit, source] : llvm::enumerate(sources)) {
@@ -68,7 +79,7 @@ private:
         for (Index user : graph.forward()[node])
           reached[user] |= reached[node];
     }
-    for (Index target : active) {
+    for (Index target : unordered) {
       if (isOver())
         return;
       uint64_t candidates = 0;
@@ -102,9 +113,11 @@ private:
       return false;
     Index origin = graph.indexOf(Node(resource.origin));
     return graph.frameOf(origin) != FrameGraph::none && graph.isInside(origin, frame) &&
-           llvm::none_of(graph.backEdges(), [&](std::pair<Index, Index> edge) {
-             return graph.frameOf(edge.second) == frame &&
-                    llvm::is_contained(effects.handles(graph.node(edge.first).results()[0]), id);
+           llvm::none_of(graph.inside(frame), [&](Index vertex) {
+             return llvm::any_of(graph.backEdges(vertex), [&](FrameGraph::Edge edge) {
+               return graph.frameOf(edge.second) == frame &&
+                      llvm::is_contained(effects.handles(graph.node(edge.first).results()[0]), id);
+             });
            });
   }
 
@@ -133,40 +146,68 @@ private:
   // Nodes of consecutive iterations are ordered if they are on a common cycle.
   void findAcrossIterations(Index f) {
     std::vector<Index> inside;
-    for (Index node : active)
-      if (graph.frameOf(node) != FrameGraph::none && graph.isInside(node, f))
-        inside.push_back(node);
+    llvm::copy_if(graph.inside(f), std::back_inserter(inside),
+                  [&](Index vertex) { return isActive[vertex]; });
     if (inside.empty())
       return;
-    std::vector<unsigned> component = components(f);
+    findComponents(f);
+    dropOrdered(inside);
+    llvm::sort(inside, [&](Index a, Index b) { return position[a] < position[b]; });
     for (size_t i = 0; i < inside.size() && !isOver(); ++i)
       for (size_t j = i; j < inside.size(); ++j)
         if (component[inside[i]] != component[inside[j]] || component[inside[i]] == 0)
           report(inside[i], inside[j], f);
   }
 
-  /// Returns for each node the cycle through back edges of f that it is on; 0 if there is none.
-  std::vector<unsigned> components(Index f);
+  /// Drops nodes all of whose resources are only read, or only accessed on one cycle.
+  void dropOrdered(std::vector<Index> &inside) const;
+
+  /// Finds for each node the cycle through back edges of f that it is on; 0 if there is none.
+  void findComponents(Index f);
 
   FrameGraph graph;
   const EffectAnalysis &effects;
   size_t limit;
   function_ref<bool(Node, Node)> counts;
   std::vector<size_t> position;
-  std::vector<Index> active; // nodes with side effects, in order
+  std::vector<bool> isActive;                 // whether the vertex is a node with side effects
+  std::vector<Index> active;                  // these, in order
+  std::vector<Index> unordered;               // those with resources that aren't ordered throughout
+  std::vector<unsigned> component, seen, low; // by vertex, of the current loop
+  std::vector<bool> onStack;
   std::vector<Race> races;
   size_t looked = 0; // pairs of unordered nodes
   llvm::DenseSet<std::pair<Index, Index>> reported;
 };
 
+void RaceFinder::dropOrdered(std::vector<Index> &inside) const {
+  struct Use {
+    unsigned component;
+    bool isWritten = false, isOneCycle = true;
+  };
+  llvm::DenseMap<ResourceId, Use> uses;
+  bool hasUnknown = false;
+  for (Index node : inside)
+    for (Effect effect : effects.of(graph.node(node))) {
+      Use &use = uses.try_emplace(effect.resource, Use{component[node]}).first->second;
+      use.isWritten |= effect.writes;
+      use.isOneCycle &= component[node] != 0 && component[node] == use.component;
+      hasUnknown |= effects.resource(effect.resource).kind == Resource::Unknown;
+    }
+  if (hasUnknown)
+    return;
+  llvm::erase_if(inside, [&](Index node) {
+    return llvm::all_of(effects.of(graph.node(node)), [&](Effect effect) {
+      const Use &use = uses.find(effect.resource)->second;
+      return !use.isWritten || use.isOneCycle;
+    });
+  });
+}
+
 // Tarjan's algorithm with an explicit stack.
-std::vector<unsigned> RaceFinder::components(Index f) {
-  std::vector<std::vector<Index>> extra(graph.size());
-  for (auto [from, merge] : graph.backEdges())
-    if (graph.frameOf(merge) == f)
-      extra[from].push_back(merge);
-  std::vector<unsigned> component(graph.size()), seen(graph.size()), low(graph.size());
-  std::vector<bool> onStack(graph.size());
+void RaceFinder::findComponents(Index f) {
+  for (Index vertex : graph.inside(f))
+    seen[vertex] = 0;
   std::vector<Index> open;
   SmallVector<std::pair<Index, size_t>> work;
   unsigned clock = 0, numComponents = 0;
@@ -176,22 +217,27 @@ std::vector<unsigned> RaceFinder::components(Index f) {
     onStack[node] = true;
     work.push_back({node, 0});
   };
+  // Returns the end of an edge that stays in the loop, and its own vertex for other edges.
   auto next = [&](Index node, size_t edge) {
     size_t own = graph.forward()[node].size();
-    if (edge < own)
-      return graph.forward()[node][edge];
-    return edge - own < extra[node].size() ? extra[node][edge - own] : FrameGraph::none;
+    if (edge < own) {
+      Index to = graph.forward()[node][edge];
+      return graph.isInside(to, f) ? to : node;
+    }
+    ArrayRef<FrameGraph::Edge> back = graph.backEdges(node);
+    if (edge - own == back.size())
+      return FrameGraph::none;
+    Index merge = back[edge - own].second;
+    return graph.frameOf(merge) == f ? merge : node;
   };
-  for (Index start = 0; start < graph.size(); ++start) {
-    if (seen[start] || !graph.isInside(start, f))
+  for (Index start : graph.inside(f)) {
+    if (seen[start])
       continue;
     enter(start);
     while (!work.empty()) {
       auto &[node, edge] = work.back();
       Index to = next(node, edge++);
       if (to != FrameGraph::none) {
-        if (!graph.isInside(to, f))
-          continue;
         if (!seen[to])
           enter(to);
         else if (onStack[to])
@@ -215,7 +261,6 @@ std::vector<unsigned> RaceFinder::components(Index f) {
       }
     }
   }
-  return component;
 }
 
 } // namespace

@@ -1,6 +1,9 @@
 #include "treadle/analysis/races/Races.h"
 
+#include "treadle/analysis/races/FrameGraph.h"
 #include "treadle/testing/AnalysisTest.h"
+
+#include <set>
 
 namespace treadle::tfg {
 namespace {
@@ -103,6 +106,80 @@ TEST_F(RacesTest, WhatComesBeforeAndAfterALoopIsOrderedByIt) {
 TEST_F(RacesTest, ALoopsConditionSeparatesIterationsNotNodes) {
   EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next() + assign("b", "v", "x"))),
             "a b: variable 'v'; a a: variable 'v' in loop");
+}
+
+TEST_F(RacesTest, AgreesWithAllPathsOfRandomGraphs) {
+  unsigned state = 3;
+  auto random = [&](unsigned below) {
+    return ((state = state * 1'664'525u + 1'013'904'223u) >> 16) % below;
+  };
+  constexpr size_t count = 14;
+  for (int round = 0; round < 200; ++round) {
+    std::string body = variable("v") + variable("w") + constant("c"), expected;
+    std::vector<std::string> names, variables, tokens;
+    std::vector<bool> writes;
+    std::vector<std::vector<bool>> leads(count, std::vector<bool>(count));
+    for (size_t i = 0; i < count; ++i) {
+      std::string control;
+      for (size_t before = 0; before < i; ++before)
+        if (random(round % 4 + 1) == 0) {
+          control += (control.empty() ? "[%" : ", %") + tokens[before];
+          leads[before][i] = true;
+          for (size_t first = 0; first < before; ++first)
+            leads[first][i] = leads[first][i] || leads[first][before];
+        }
+      control += control.empty() ? "" : "]";
+      writes.push_back(random(2));
+      names.push_back((writes[i] ? "a" : "r") + std::to_string(i));
+      variables.push_back(random(3) ? "v" : "w");
+      tokens.push_back(names[i] + (writes[i] ? "" : "c"));
+      body += writes[i] ? assign(names[i], variables[i], "c", control)
+                        : read(names[i], variables[i], control);
+    }
+    std::multiset<std::string> wanted, found;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t j = i + 1; j < count; ++j)
+        if (variables[i] == variables[j] && (writes[i] || writes[j]) && !leads[i][j])
+          wanted.insert(names[i] + " " + names[j]);
+    parseGraph(body);
+    EffectAnalysis effects(*module);
+    for (const Race &race : findRaces(graph(), effects))
+      found.insert((race.first.name() + " " + race.second.name()).str());
+    ASSERT_EQ(found, wanted) << body;
+  }
+}
+
+TEST_F(RacesTest, ALoopOfManyVariablesHasFewEdges) {
+  constexpr size_t count = 100;
+  std::string body = constant("c"), sum, types;
+  for (size_t i = 0; i < count; ++i) {
+    std::string id = std::to_string(i);
+    auto node = [&](const std::string &name, const std::string &rest) {
+      body += "%" + name + id + (name == "m" || name == "s" ? ":2" : "") + ", %" + name + "c" + id +
+              " = " + rest + " : ";
+    };
+    node("e", "Enter(%c) name(\"e" + id + "\") {frame_name = \"loop\"}");
+    body += "(tensor<f32>) -> (tensor<f32>)\n";
+    node("m", "Merge(%e" + id + ", %n" + id + ") name(\"m" + id + "\")");
+    body += "(tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)\n";
+    node("s", "Switch(%m" + id + "#0, %l) name(\"s" + id + "\")");
+    body += "(tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)\n";
+    node("n", "NextIteration(%s" + id + "#1) name(\"n" + id + "\")");
+    body += "(tensor<f32>) -> (tensor<f32>)\n";
+    node("x", "Exit(%s" + id + "#0) name(\"x" + id + "\")");
+    body += "(tensor<f32>) -> (tensor<f32>)\n";
+    sum += (i ? ", %m" : "%m") + id + "#0";
+    types += i ? ", tensor<f32>" : "tensor<f32>";
+  }
+  body += "%a, %ac = AddN(" + sum + ") name(\"a\") : (" + types +
+          ") -> (tensor<i1>)\n"
+          "%l, %lc = LoopCond(%a) name(\"l\") : (tensor<i1>) -> (tensor<i1>)\n";
+  parseGraph(body);
+  FrameGraph frames(graph().getNodes().front());
+  size_t numEdges = 0;
+  for (const auto &users : frames.forward())
+    numEdges += users.size();
+  EXPECT_LT(numEdges, 10 * count);
 }
 
 TEST_F(RacesTest, AHandleFromNowhereMayBeAnything) {

@@ -97,9 +97,9 @@ void Iterations::addChain(const LoopChain &chain) {
 }
 
 Iterations::Iterations(const FrameGraph &graph, FrameGraph::Index frame) {
-  for (FrameGraph::Index i = 0; i < graph.size(); ++i)
-    if (graph.frameOf(i) != FrameGraph::none && graph.isInside(i, frame))
-      members.push_back(graph.node(i));
+  for (FrameGraph::Index vertex : graph.inside(frame))
+    if (vertex < graph.size())
+      members.push_back(graph.node(vertex));
   llvm::sort(members, [](Node a, Node b) { return a->isBeforeInBlock(b.getOperation()); });
   for (auto [number, node] : llvm::enumerate(members))
     indices[node.getOperation()] = number;
@@ -108,18 +108,18 @@ Iterations::Iterations(const FrameGraph &graph, FrameGraph::Index frame) {
     if (node.opType() == "LoopCond" && graph.frameOf(graph.indexOf(node)) == frame)
       predicate = number;
 
-  auto connect = [&](FrameGraph::Index from, FrameGraph::Index to) {
-    auto a = indices.find(graph.node(from).getOperation());
-    auto b = indices.find(graph.node(to).getOperation());
-    if (a != indices.end() && b != indices.end())
-      add(a->second, b->second);
-  };
-  for (FrameGraph::Index i = 0; i < graph.size(); ++i)
-    for (FrameGraph::Index user : graph.forward()[i])
-      connect(i, user);
-  for (auto [from, merge] : graph.backEdges())
-    if (graph.frameOf(merge) == frame)
-      connect(from, merge);
+  llvm::DenseMap<FrameGraph::Index, unsigned> numbers;
+  for (FrameGraph::Index vertex : graph.inside(frame))
+    numbers[vertex] =
+        vertex < graph.size() ? indices[graph.node(vertex).getOperation()] : numVertices++;
+  for (FrameGraph::Index vertex : graph.inside(frame)) {
+    for (FrameGraph::Index user : graph.forward()[vertex])
+      if (auto to = numbers.find(user); to != numbers.end())
+        add(numbers.lookup(vertex), to->second);
+    for (auto [from, merge] : graph.backEdges(vertex))
+      if (graph.frameOf(merge) == frame)
+        add(numbers.lookup(from), numbers.lookup(merge));
+  }
 }
 
 Iterations::Cycles Iterations::cycles(function_ref<bool(unsigned)> isIgnored) const {

@@ -159,7 +159,8 @@ void BodyOrder::dropOrdered() {
     for (size_t p = position[sources.front()]; p < end; ++p)
       if (Index node = order[p]; reached[node])
         for (Index user : graph.forward()[node])
-          reach(user, reached[node]);
+          if (user < graph.size()) // the end of a loop isn't a node
+            reach(user, reached[node]);
     for (Edge edge : rest.take_front(count)) {
       size_t source = llvm::find(sources, edge.from) - sources.begin();
       if (!(reached[edge.to] >> source & 1))
