@@ -624,7 +624,7 @@ def attributes(n):
     return fetching(graph, body.op("y", "Neg", "x", **{f"_a{i}": i for i in range(n)}))
 
 
-@family(first=2_000, last=512_000)
+@family(first=2_000, last=32_000)
 def long_names(n):
     """100 nodes with names of n characters"""
     graph, body = started()

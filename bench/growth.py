@@ -14,6 +14,7 @@ them, else processor time. A steep one is measured several times, and the minima
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import json
 import math
@@ -164,6 +165,10 @@ class Growth:
         return "!" if self.error or (self.exponent or 0) > TOO_STEEP else ""
 
 
+def make(family, size, folder):
+    return write(family.make(size), folder)
+
+
 class Inputs:
     """The graphs of a family, each of which is made once."""
 
@@ -173,7 +178,10 @@ class Inputs:
     def __getitem__(self, size):
         if size not in self.made:
             (self.folder / str(size)).mkdir()
-            self.made[size] = write(self.family.make(size), self.folder / str(size))
+            # In another process: the memory of this one counts as that of those that it starts.
+            with concurrent.futures.ProcessPoolExecutor(max_workers=1) as worker:
+                made = worker.submit(make, self.family, size, self.folder / str(size))
+                self.made[size] = made.result()
         return self.made[size]
 
 

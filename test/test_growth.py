@@ -29,6 +29,7 @@ LINEAR = {
     "frames": ["explain", "view"],
     "loops_with_effects": ["check"],
     "ordered_effects": ["check"],
+    "shuffled": ["diff"],
     "variables": ["check"],
 }
 
