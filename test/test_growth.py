@@ -2,6 +2,9 @@
 
 import os
 import pathlib
+import re
+import shlex
+import subprocess
 import sys
 import time
 import types
@@ -74,6 +77,17 @@ def seconds_of_requests(size, count=200):
 def test_a_new_request_costs_what_it_needs():
     """Not what the session's graph has, which is a hundred times as much."""
     assert min(seconds_of_requests(50_000) / seconds_of_requests(500) for _ in range(3)) < 10
+
+
+def test_functions_share_the_call_that_names_them(tmp_path):
+    """With a copy for each of its branches, a Case of n branches took n * n pointers."""
+    given = growth.write(growing_graphs.FAMILIES["cases"].make(8_000), tmp_path)
+    words = [BINARY, "run", given.path, *given.run, "--tier=interpret", "--stats"]
+    # Not as a child of this process, whose memory would count.
+    line = shlex.join(map(str, words)) + "; exit $?"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True)
+    (megabytes,) = re.findall(r"peak memory: ([\d.]+) MB", done.stderr)
+    assert float(megabytes) < 300
 
 
 @pytest.mark.parametrize(("power", "expected"), [(1, 1), (2, 2), (1.5, 1.5)])

@@ -95,11 +95,15 @@ void addValueOrders(const tfg::Iterations &iterations, const tfg::Iterations::Cy
 LoopExplainer::LoopExplainer(ModuleOp module)
     : functions(tfg::functionsOf(module)), effects(module), purity(module), waiting(module) {
   tfg::forEachBody(module, [&](Block &body) {
-    for (Operation &op : body)
-      if (auto caller = tfg::Node::isNode(&op) ? tfg::FunctionalNode::of(tfg::Node(&op), functions)
-                                               : std::nullopt)
-        for (tfg::FuncOp function : caller->functions)
-          callers[function].push_back(*caller);
+    for (Operation &op : body) {
+      auto caller = tfg::Node::isNode(&op) ? tfg::FunctionalNode::of(tfg::Node(&op), functions)
+                                           : std::nullopt;
+      if (!caller)
+        continue;
+      auto shared = std::make_shared<const tfg::FunctionalNode>(std::move(*caller));
+      for (tfg::FuncOp function : shared->functions)
+        callers[function].push_back(shared);
+    }
   });
 }
 
@@ -111,7 +115,7 @@ std::string LoopExplainer::resourceText(unsigned id) const {
     if (!seen.insert(id).second || found == callers.end() || found->second.size() != 1)
       break;
     ArrayRef<tfg::ResourceId> given =
-        effects.handles(found->second.front().arguments()[resource->argument]);
+        effects.handles(found->second.front()->arguments()[resource->argument]);
     if (given.size() != 1)
       break;
     id = given.front();

@@ -53,7 +53,9 @@ private:
   template <typename Visit> void forEachCalled(tfg::Node node, Visit visit) const;
 
   tfg::FunctionMap functions;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<tfg::FunctionalNode, 1>> callers;
+  /// Of each function; calls of many functions are shared.
+  using Calls = llvm::SmallVector<std::shared_ptr<const tfg::FunctionalNode>, 1>;
+  llvm::DenseMap<mlir::Operation *, Calls> callers;
   tfg::EffectAnalysis effects;
   tfg::Effects purity;
   tfg::BlockingNodes waiting;

@@ -53,7 +53,8 @@ private:
   llvm::SetVector<Value> values;
   SmallVector<Value> open;
   llvm::DenseSet<Operation *> entered; // functions that have been visited
-  llvm::DenseMap<Operation *, SmallVector<tfg::FunctionalNode, 1>> callers;
+  /// Of each function; calls of many functions are shared.
+  llvm::DenseMap<Operation *, SmallVector<std::shared_ptr<const tfg::FunctionalNode>, 1>> callers;
   llvm::DenseMap<Block *, bool> withV1;
 };
 
@@ -84,8 +85,8 @@ void Liveness::visit(Value value) {
 }
 
 void Liveness::visitArgument(tfg::FuncOp function, unsigned number) {
-  for (const tfg::FunctionalNode &call : callers[function])
-    needArgument(call, number);
+  for (const auto &call : callers[function])
+    needArgument(*call, number);
 }
 
 void Liveness::needArgument(const tfg::FunctionalNode &call, unsigned number) {
@@ -130,9 +131,10 @@ void Liveness::enterFunctions(tfg::Node node) {
 void Liveness::enterCall(const tfg::FunctionalNode &call) {
   for (Value input : call.node.data().take_front(call.firstArgument))
     need(input);
+  auto shared = std::make_shared<const tfg::FunctionalNode>(call);
   for (tfg::FuncOp function : call.functions) {
     enter(function);
-    callers[function].push_back(call);
+    callers[function].push_back(shared);
     for (unsigned i = 0; i < function.getNumDataArguments(); ++i) {
       BlockArgument argument = function.getDataArgument(i);
       if (values.contains(argument) || values.contains(tfg::FuncOp::getControlTokenOf(argument)))
