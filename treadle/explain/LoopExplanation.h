@@ -53,7 +53,7 @@ private:
   template <typename Visit> void forEachCalled(tfg::Node node, Visit visit) const;
 
   tfg::FunctionMap functions;
-  /// Of each function; calls of many functions are shared.
+  /// The calls of each function; a call of several functions is shared.
   using Calls = llvm::SmallVector<std::shared_ptr<const tfg::FunctionalNode>, 1>;
   llvm::DenseMap<mlir::Operation *, Calls> callers;
   tfg::EffectAnalysis effects;

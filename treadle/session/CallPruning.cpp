@@ -53,7 +53,7 @@ private:
   llvm::SetVector<Value> values;
   SmallVector<Value> open;
   llvm::DenseSet<Operation *> entered; // functions that have been visited
-  /// Of each function; calls of many functions are shared.
+  /// The calls of each function; a call of several functions is shared.
   llvm::DenseMap<Operation *, SmallVector<std::shared_ptr<const tfg::FunctionalNode>, 1>> callers;
   llvm::DenseMap<Block *, bool> withV1;
 };

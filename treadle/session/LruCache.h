@@ -9,7 +9,7 @@
 
 namespace treadle {
 
-/// Keeps values within a limit of bytes, and at least the latest one. Whoever holds a value keeps
+/// Keeps values within a limit of bytes, and at least the latest one. Holders of a value keep
 /// it alive. Thread-safe.
 template <typename Key, typename Value> class LruCache {
 public:

@@ -38,7 +38,7 @@ struct CallLength {
 };
 
 struct SessionPlan {
-  std::shared_ptr<const void> source; // what the plan refers to
+  std::shared_ptr<const void> source; // keeps the graph and the functions of the plan alive
   std::shared_ptr<const Plan> plan;
   std::vector<PartialShape> feedShapes;     // shapes that the graph requires, by feed
   bool hasReferences = false;               // has references to v1 variables

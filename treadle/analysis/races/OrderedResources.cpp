@@ -28,7 +28,7 @@ OrderedResources::OrderedResources(const FrameGraph &graph, const EffectAnalysis
     add(node);
 }
 
-/// What an unknown resource is can't be ordered by itself.
+/// Accesses of an unknown resource conflict with those of all others.
 bool OrderedResources::hasUnknown(ArrayRef<Index> accessing) const {
   return llvm::any_of(accessing, [&](Index node) {
     return llvm::any_of(effects.of(graph.node(node)), [&](Effect effect) {
