@@ -97,23 +97,29 @@ LaneLoop *LaneBuilder::loopOf(Block *original) {
   return nullptr;
 }
 
-Value LaneBuilder::carriedAt(BlockArgument argument, ArrayRef<Value> places) {
-  LaneLoop *loop = loopOf(argument.getOwner());
-  if (!loop)
-    return {};
-  const unsigned number = argument.getArgNumber();
-  LaneLayout layout;
-  SmallVector<int64_t> place;
+std::optional<LanePosition> LaneBuilder::positionOf(ArrayRef<Value> places) {
+  LanePosition position;
   for (Value at : places) {
     std::optional<int> axis = axisOf(at);
     std::optional<int64_t> known = getConstantIntValue(at);
     if (!axis && !known)
-      return {};
-    layout.push_back(axis.value_or(insideLane));
+      return std::nullopt;
+    position.layout.push_back(axis.value_or(insideLane));
     if (!axis)
-      place.push_back(*known);
+      position.place.push_back(*known);
   }
-  std::optional<unsigned> at = carry(*loop, number, layout, place);
+  return position;
+}
+
+Value LaneBuilder::carriedAt(BlockArgument argument, ArrayRef<Value> places) {
+  LaneLoop *loop = loopOf(argument.getOwner());
+  if (!loop)
+    return {};
+  std::optional<LanePosition> position = positionOf(places);
+  if (!position)
+    return {};
+  std::optional<unsigned> at =
+      carry(*loop, argument.getArgNumber(), position->layout, position->place);
   if (!at)
     return {};
   const bool isBefore = argument.getOwner() == loop->original.getBeforeBody();
@@ -407,20 +413,10 @@ Value LaneBuilder::resultOfNested(scf::WhileOp op, unsigned result, ArrayRef<Val
   }
   if (!loop)
     return {};
-  SmallVector<int64_t> place;
-  LaneLayout layout;
-  for (Value at : places) {
-    std::optional<int64_t> known = getConstantIntValue(at);
-    std::optional<int> axis = axisOf(at);
-    if (!axis && !known)
-      return {};
-    layout.push_back(axis.value_or(insideLane));
-    if (!axis)
-      place.push_back(*known);
-  }
-  if (loop->variables[result].layout != layout)
+  std::optional<LanePosition> position = positionOf(places);
+  if (!position || loop->variables[result].layout != position->layout)
     return {};
-  return resultOf(*loop, result, place);
+  return resultOf(*loop, result, position->place);
 }
 
 } // namespace treadle::codegen

@@ -27,6 +27,12 @@ using LanePlaces = mlir::SmallVector<mlir::Value, 4>;
 constexpr int insideLane = -1;
 using LaneLayout = mlir::SmallVector<int, 4>;
 
+/// A position in a tensor of this layout: a place in a lane.
+struct LanePosition {
+  LaneLayout layout;
+  mlir::SmallVector<int64_t> place;
+};
+
 /// A loop variable that is a tensor or a scalar.
 struct LaneVariable {
   std::optional<LaneLayout> layout = std::nullopt; // not known before it is first asked for
@@ -94,6 +100,8 @@ private:
   /// Makes constants unique, so that equal positions are the same values.
   mlir::Value unique(mlir::Value place);
   std::optional<int> axisOf(mlir::Value place);
+  /// Returns nullopt unless each index is the number of a lane or constant.
+  std::optional<LanePosition> positionOf(mlir::ArrayRef<mlir::Value> places);
 
   // Scopes.
   /// The innermost scope in which a value is available that belongs to a block of the original
