@@ -193,9 +193,8 @@ void FrameGraph::groupByFrame() {
     if (frame[vertex] != none)
       byFrame.push_back(vertex);
   auto beginOf = [&](Index vertex) { return allFrames[frame[vertex]].begin; };
-  llvm::sort(byFrame, [&](Index a, Index b) {
-    return std::pair(beginOf(a), a) < std::pair(beginOf(b), b);
-  });
+  llvm::sort(byFrame,
+             [&](Index a, Index b) { return std::pair(beginOf(a), a) < std::pair(beginOf(b), b); });
   for (Index vertex : byFrame)
     ++frameBegin[beginOf(vertex) + 1];
   for (size_t f = 1; f < frameBegin.size(); ++f)
