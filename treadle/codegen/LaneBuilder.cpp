@@ -143,16 +143,12 @@ std::optional<unsigned> LaneBuilder::carry(LaneLoop &loop, unsigned variable,
     return found->second;
   if (std::ssize(loop.carried) == 2 * maxLaneElements)
     return std::nullopt;
-  Value init = loop.original.getInits()[variable], made;
-  if (isTensor(init)) {
-    made = element(init, placesOf(layout, place));
-  } else {
-    made = scalar(init);
-  }
+  Value init = loop.original.getInits()[variable];
+  Value made = isTensor(init) ? element(init, placesOf(layout, place)) : scalar(init);
   if (!made)
     return std::nullopt;
   auto at = static_cast<unsigned>(loop.carried.size());
-  loop.variables[variable].carried[place] = at;
+  of.carried[place] = at;
   auto add = [&](Value init, bool isImaginary) {
     loop.carried.push_back({variable, place, init, isImaginary});
     for (Block *block : {loop.made.getBeforeBody(), loop.made.getAfterBody()})
@@ -263,26 +259,27 @@ LaneLoop *LaneBuilder::buildLoop(scf::WhileOp original, ArrayRef<unsigned> wante
   SmallVector<Value> yielded;
   scopes.emplace_back(original.getAfterBody(), loop.made.getAfterBody());
   llvm::scope_exit leave([&] { scopes.pop_back(); });
-  for (size_t i = 0; i < loop.carried.size(); ++i) { // grows
-    Value made = nextOf(loop, loop.carried[i]);
-    if (!made)
-      return nullptr;
-    yielded.push_back(made);
-  }
+  if (!yieldCarried(loop, yielded))
+    return nullptr;
   for (unsigned variable : wanted)
     if (loop.variables[variable].isMemory && !writeMemory(loop, variable))
       return nullptr;
-  // The elements that are written may depend on further variables.
-  for (size_t i = yielded.size(); i < loop.carried.size(); ++i) {
-    Value made = nextOf(loop, loop.carried[i]);
-    if (!made)
-      return nullptr;
-    yielded.push_back(made);
-  }
+  if (!yieldCarried(loop, yielded)) // that the elements written depend on
+    return nullptr;
   if (loop.isGuarded && !removeGuards(loop, condition, yielded))
     return nullptr;
   finish(loop, condition, yielded);
   return &loop;
+}
+
+bool LaneBuilder::yieldCarried(LaneLoop &loop, SmallVectorImpl<Value> &yielded) {
+  while (yielded.size() < loop.carried.size()) { // grows
+    Value made = nextOf(loop, loop.carried[yielded.size()]);
+    if (!made)
+      return false;
+    yielded.push_back(made);
+  }
+  return true;
 }
 
 Value LaneBuilder::nextOf(LaneLoop &loop, LaneLoop::Carried carried) {
@@ -352,8 +349,7 @@ bool LaneBuilder::mayDrop(Operation &op) {
   auto kernel = dyn_cast<rc::KernelOp>(op);
   return isa<linalg::LinalgOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp, rc::ReshapeOp,
              rc::RunningOp, rc::WriteOp, rc::ConstantOp>(op) ||
-         (kernel && isReadable(kernel)) || isa<tensor::TensorDialect>(op.getDialect()) ||
-         isPure(&op);
+         (kernel && readerOf(kernel)) || isa<tensor::TensorDialect>(op.getDialect()) || isPure(&op);
 }
 
 bool LaneBuilder::removeGuards(LaneLoop &loop, Value condition, SmallVectorImpl<Value> &yielded) {

@@ -126,9 +126,13 @@ private:
   mlir::Value computeElement(mlir::Value tensor, mlir::RankedTensorType type,
                              mlir::ArrayRef<mlir::Value> places);
 
-  /// Whether the elements of a kernel's result can be read from its operands.
-  static bool isReadable(rc::KernelOp op);
-  mlir::Value ofTranspose(rc::KernelOp op, mlir::ArrayRef<mlir::Value> places);
+  /// Returns the function that reads elements of a kernel's result from its operands; null if that
+  /// isn't possible.
+  using KernelReader = mlir::Value (LaneBuilder::*)(rc::KernelOp, mlir::RankedTensorType,
+                                                    mlir::ArrayRef<mlir::Value>);
+  static KernelReader readerOf(rc::KernelOp op);
+  mlir::Value ofTranspose(rc::KernelOp op, mlir::RankedTensorType type,
+                          mlir::ArrayRef<mlir::Value> places);
 
   /// A slice at a position that is computed, and clamped so that the slice is inside of the tensor.
   mlir::Value ofSlice(rc::KernelOp op, mlir::RankedTensorType type,
@@ -194,6 +198,9 @@ private:
 
   /// Returns an element of a variable after an iteration.
   mlir::Value nextOf(LaneLoop &loop, LaneLoop::Carried carried);
+  /// Adds the elements after an iteration that are carried and not yet in the list. These may
+  /// depend on further elements, which are carried then.
+  bool yieldCarried(LaneLoop &loop, mlir::SmallVectorImpl<mlir::Value> &yielded);
 
   /// Writes what this lane does of a variable that stays in memory.
   bool writeMemory(LaneLoop &loop, unsigned variable);

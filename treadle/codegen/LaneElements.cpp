@@ -68,15 +68,13 @@ LogicalResult LaneBuilder::clone(Operation &op, IRMapping &mapping) {
 }
 
 Value LaneBuilder::scalar(Value value) {
-  Block *block = value.getParentBlock();
-  const size_t at = scopeOf(block);
+  const size_t at = scopeOf(value.getParentBlock());
   if (at == 0) // defined outside of the loop
     return unique(value);
-  LaneScope &scope = scopes[at];
   if (Value known = scopes[at].scalars.lookup(value))
     return known;
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(scope.block);
+  b.setInsertionPointToEnd(scopes[at].block);
   auto argument = dyn_cast<BlockArgument>(value);
   Value made = argument ? carriedAt(argument, {}) : compute(value);
   if (made)
@@ -165,17 +163,18 @@ Value LaneBuilder::computeElement(Value tensor, RankedTensorType type, ArrayRef<
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return resultOfNested(loop, cast<OpResult>(tensor).getResultNumber(), places);
   if (auto kernel = dyn_cast<rc::KernelOp>(op))
-    return kernel.getOp() == "XlaDynamicSlice" ? ofSlice(kernel, type, places)
-           : kernel.getOp() == "Transpose"     ? ofTranspose(kernel, places)
-                                               : Value();
+    if (KernelReader read = readerOf(kernel))
+      return (this->*read)(kernel, type, places);
   return {};
 }
 
-bool LaneBuilder::isReadable(rc::KernelOp op) {
-  return op.getOp() == "XlaDynamicSlice" || op.getOp() == "Transpose";
+LaneBuilder::KernelReader LaneBuilder::readerOf(rc::KernelOp op) {
+  return op.getOp() == "XlaDynamicSlice" ? &LaneBuilder::ofSlice
+         : op.getOp() == "Transpose"     ? &LaneBuilder::ofTranspose
+                                         : nullptr;
 }
 
-Value LaneBuilder::ofTranspose(rc::KernelOp op, ArrayRef<Value> places) {
+Value LaneBuilder::ofTranspose(rc::KernelOp op, RankedTensorType, ArrayRef<Value> places) {
   Value from = op.getInputs()[0], permutation = op.getInputs()[1];
   if (!staticType(from) || !staticType(permutation))
     return {};

@@ -1,4 +1,5 @@
 #include "treadle/codegen/LoopCost.h"
+#include "treadle/codegen/Rc.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,6 +46,24 @@ int64_t costOf(Block &body) {
 }
 
 int64_t costOf(linalg::GenericOp op) { return costOf(op.getRegion().front()); }
+
+std::optional<int64_t> tripCountOf(Operation *op) {
+  SmallVector<int64_t> sizes;
+  auto add = [&](Value size) {
+    sizes.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  };
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    sizes = generic.getStaticLoopRanges();
+  else if (auto loop = dyn_cast<scf::ForOp>(op))
+    add(loop.getUpperBound());
+  else
+    llvm::for_each(cast<rc::WriteOp>(op).getSizes(), add);
+  int64_t times = 1;
+  for (int64_t size : sizes)
+    if (ShapedType::isDynamic(size) || llvm::MulOverflow(times, size, times))
+      return std::nullopt;
+  return times;
+}
 
 bool isFlat(linalg::GenericOp op) {
   if (op.getNumReductionLoops())

@@ -55,8 +55,7 @@ private:
       if (computeProduct(sizes) >= fewestLanes && !llvm::is_contained(result, sizes))
         result.emplace_back(sizes);
     };
-    if (computeProduct(dims) >= fewestLanes)
-      result.push_back(dims);
+    add(dims);
     // Short dimensions are better inside of a lane, unless all lanes can be numbered together.
     SmallVector<int64_t> longDims(
         llvm::make_filter_range(dims, [](int64_t size) { return size >= fewestLanes; }));

@@ -29,6 +29,12 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
+/// Whether loops are known to be too short for sharing; an iteration costs `cost` picoseconds.
+bool isShort(Operation *op, int64_t cost) {
+  std::optional<int64_t> steps = tripCountOf(op);
+  return steps && *steps < minSharedWork / cost;
+}
+
 /// Lowers an op to a loop nest. A potentially long one becomes a function of its own over ranges of
 /// its outermost loop, so that threads can share it.
 class LoopBuilder {
@@ -46,7 +52,7 @@ public:
     } else if (!op.getNumParallelLoops()) {
       see(op->getOperands());
       reduce({}, {});
-    } else if (isShort() || (narrow && sharedLoop() + 1 == op.getNumLoops())) {
+    } else if (isShort(op, costOf(op)) || (narrow && sharedLoop() + 1 == op.getNumLoops())) {
       see(op->getOperands());
       all(number(0), isReduction ? sizeOfLoop(sharedLoop()) : sizeOf(memory.back(), 0));
     } else {
@@ -58,15 +64,6 @@ public:
 private:
   Value number(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
   Value sizeOf(Value view, int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
-
-  /// Whether it is known to be too short for sharing.
-  bool isShort() {
-    int64_t steps = 1;
-    for (int64_t size : op.getStaticLoopRanges())
-      if (ShapedType::isDynamic(size) || llvm::MulOverflow(steps, size, steps))
-        return false;
-    return steps < minSharedWork / costOf(op);
-  }
 
   /// Returns the trip count of the innermost loop if it is so small that unrolling is better; the
   /// loop around it is vectorized then, with the first elements of all rows, all second ones and so
@@ -127,14 +124,11 @@ private:
       count = sizeOf(row(output), 0);
       size = isRow ? count : sizeOf(output, 0);
     }
-    OpBuilder::InsertionGuard guard(b);
     shareLoops(b, loc,
                {std::move(name), op->getOperands(), op.getRegion(), size, count, costOf(op)},
-               mapping, [&](OpBuilder &inside, ValueRange views, Value begin, Value end) {
-                 b.restoreInsertionPoint(inside.saveInsertionPoint());
+               mapping, [&](ValueRange views, Value begin, Value end) {
                  see(views);
                  all(begin, end);
-                 inside.restoreInsertionPoint(b.saveInsertionPoint());
                });
   }
 
@@ -580,10 +574,6 @@ private:
   IRMapping mapping;              // values that the loops use from the code around them
 };
 
-} // namespace
-
-namespace {
-
 /// Lowers an op that writes tensors to a loop nest.
 class WriteBuilder {
 public:
@@ -593,22 +583,17 @@ public:
 
   void build(unsigned &numParts) {
     const int64_t cost = costOf(op.getBody().front());
-    if (!mayShare() || isShort(cost)) {
+    if (!mayShare() || isShort(op, cost)) {
       nest({});
     } else {
       ValueRange sizes = op.getSizes();
       Value count = sizes.front();
       for (Value size : sizes.drop_front())
         count = arith::MulIOp::create(b, loc, count, size);
-      OpBuilder::InsertionGuard guard(b);
       shareLoops(
           b, loc,
           {str("part", numParts++), op.getTensors(), op.getBody(), sizes.front(), count, cost},
-          mapping, [&](OpBuilder &inside, ValueRange, Value begin, Value end) {
-            b.restoreInsertionPoint(inside.saveInsertionPoint());
-            loopFrom({}, begin, end);
-            inside.restoreInsertionPoint(b.saveInsertionPoint());
-          });
+          mapping, [&](ValueRange, Value begin, Value end) { loopFrom({}, begin, end); });
     }
     op.erase();
     // LLVM doesn't vectorize loops around others.
@@ -623,16 +608,6 @@ private:
     return op.getIsParallel() && !op.getSizes().empty() &&
            llvm::all_of(op.getSizes().drop_front(),
                         [](Value size) { return getConstantIntValue(size).has_value(); });
-  }
-
-  bool isShort(int64_t cost) {
-    int64_t steps = 1;
-    for (Value size : op.getSizes()) {
-      std::optional<int64_t> known = getConstantIntValue(size);
-      if (!known || llvm::MulOverflow(steps, *known, steps))
-        return false;
-    }
-    return steps < minSharedWork / cost;
   }
 
   /// Emits the loops inside of those of `indices`.

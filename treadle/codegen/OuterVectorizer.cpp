@@ -285,7 +285,7 @@ private:
     return SmallVector<Value>(rank, arith::ConstantIndexOp::create(b, loc, 0));
   }
 
-  /// A complex number in memory: views of its parts' elements, twice as many in the last dimension.
+  /// Views complex numbers as a row of their real and imaginary parts in turns.
   Value partsIn(Value memory) {
     auto type = cast<MemRefType>(memory.getType());
     Type part = cast<ComplexType>(type.getElementType()).getElementType();

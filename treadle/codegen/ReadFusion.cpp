@@ -1,4 +1,5 @@
 #include "treadle/codegen/ReadFusion.h"
+#include "treadle/codegen/LoopCost.h"
 #include "treadle/codegen/Rc.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -51,31 +52,12 @@ bool readsTensor(linalg::GenericOp op, Value tensor) {
   return reads;
 }
 
-/// Returns the trip count of the body of an op; 0 if it isn't known.
-int64_t tripCountOf(Operation *op) {
-  SmallVector<int64_t> sizes;
-  auto add = [&](Value size) {
-    sizes.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  };
-  if (auto generic = dyn_cast<linalg::GenericOp>(op))
-    sizes = generic.getStaticLoopRanges();
-  else if (auto loop = dyn_cast<scf::ForOp>(op))
-    add(loop.getUpperBound()); // loops here start at 0
-  else
-    llvm::for_each(cast<rc::WriteOp>(op).getSizes(), add);
-  int64_t times = 1;
-  for (int64_t size : sizes)
-    if (ShapedType::isDynamic(size) || llvm::MulOverflow(times, size, times))
-      return 0;
-  return times;
-}
-
 /// Returns the number of executions of an op per execution of the enclosing body.
 int64_t timesInside(Operation *op, Operation *around) {
-  int64_t times = tripCountOf(around);
+  int64_t times = tripCountOf(around).value_or(0);
   for (Operation *at = op->getParentOp(); at != around; at = at->getParentOp())
     if (!isa<scf::IfOp>(at) &&
-        (!isa<scf::ForOp>(at) || llvm::MulOverflow(times, tripCountOf(at), times)))
+        (!isa<scf::ForOp>(at) || llvm::MulOverflow(times, tripCountOf(at).value_or(0), times)))
       return 0;
   return times;
 }
@@ -85,7 +67,7 @@ bool shouldReadThrough(tensor::ExtractOp read, linalg::GenericOp producer, Opera
     return true;
   if (!producer->hasOneUse())
     return false;
-  int64_t times = timesInside(read, consumer), own = tripCountOf(producer);
+  int64_t times = timesInside(read, consumer), own = tripCountOf(producer).value_or(0);
   return times && times <= 2 * own;
 }
 

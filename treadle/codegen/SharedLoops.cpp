@@ -65,8 +65,9 @@ struct Captures {
 
 } // namespace
 
-void shareLoops(OpBuilder b, Location loc, const SharedLoops &loops, IRMapping &mapping,
-                llvm::function_ref<void(OpBuilder &, ValueRange, Value, Value)> emit) {
+void shareLoops(OpBuilder &b, Location loc, const SharedLoops &loops, IRMapping &mapping,
+                llvm::function_ref<void(ValueRange, Value, Value)> emit) {
+  OpBuilder::InsertionGuard guard(b);
   Captures captures(b, loc, loops);
   Value least =
       arith::ConstantIndexOp::create(b, loc, std::max<int64_t>(minSharedWork / loops.cost, 1));
@@ -93,7 +94,7 @@ void shareLoops(OpBuilder b, Location loc, const SharedLoops &loops, IRMapping &
   for (Value view : loops.views)
     views.push_back(Captures::viewAgain(b, loc, view, mapping));
   const size_t first = captures.passed.size();
-  emit(b, views, entry.getArgument(first), entry.getArgument(first + 1));
+  emit(views, entry.getArgument(first), entry.getArgument(first + 1));
   func::ReturnOp::create(b, loc);
 }
 

@@ -24,12 +24,10 @@ struct SharedLoops {
 };
 
 /// Emits the loops as a function, and at the builder a call that runs it on this thread, or on
-/// several if it pays. `emit` emits the loops inside of the function, with views of the tensors
-/// there; `mapping` then has the values there of those that the body uses.
-void shareLoops(mlir::OpBuilder b, mlir::Location loc, const SharedLoops &loops,
-                mlir::IRMapping &mapping,
-                llvm::function_ref<void(mlir::OpBuilder &inside, mlir::ValueRange views,
-                                        mlir::Value begin, mlir::Value end)>
-                    emit);
+/// several if it pays. `emit` emits the loops at the builder, which is inside of the function then,
+/// with views of the tensors there; `mapping` has the values there of those that the body uses.
+void shareLoops(
+    mlir::OpBuilder &b, mlir::Location loc, const SharedLoops &loops, mlir::IRMapping &mapping,
+    llvm::function_ref<void(mlir::ValueRange views, mlir::Value begin, mlir::Value end)> emit);
 
 } // namespace treadle::codegen
